@@ -1,0 +1,145 @@
+"""What the commands answer: frozen values whose `core.events.record` is the result of docs/PROTOCOL.md."""
+
+from dataclasses import dataclass
+
+from llamagent_server.core.events import Part, StopReason, TurnUsage
+from llamagent_server.core.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    answer: str
+    session: str
+    turn: str
+    stop_reason: StopReason
+    steps: int
+    usage: TurnUsage
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The answer to a detached ask."""
+
+    session: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    summary: str
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkillLoaded:
+    name: str
+    description: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkillInfo:
+    name: str
+    description: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    skills: tuple[SkillInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    tokens: int
+    num_ctx: int
+    estimated: bool
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInfo:
+    key: str
+    value: Json
+    source: str
+    workspace_may_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigReport:
+    settings: tuple[SettingInfo, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    name: str
+    current: bool
+    size: int | None = None
+    capabilities: tuple[str, ...] | None = None
+    context_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    models: tuple[ModelRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """`value` and `previous` of a setting changed for the session."""
+
+    value: Json
+    previous: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    allowed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """`updated` is UTC, ISO 8601; `messages` counts the person's and the model's messages."""
+
+    id: str
+    title: str
+    updated: str
+    model: str
+    messages: int
+    current: bool
+    damaged: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    sessions: tuple[SessionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRef:
+    session: str
+    title: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrace:
+    events: tuple[dict[str, Json], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustReport:
+    folder: str
+    trusted: bool
