@@ -25,7 +25,7 @@ class SandboxPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values in force. Times in seconds, lengths in tokens. `ripgrep` is a program's path (empty = look for one)."""
+    """The values in force. Times in seconds, lengths in tokens; `ripgrep` is a path (empty = look for one)."""
 
     provider: Provider = Provider.OLLAMA
     url: str = "http://localhost:11434"
