@@ -1,0 +1,136 @@
+"""What fits: token estimates calibrated by the server's own counts, the room that is left, and old results elided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from llamagent_server.core.events import ContextGauge, Part
+from llamagent_server.core.messages import (
+    AssistantMessage,
+    Message,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+
+# Code and JSON take about three and a half bytes a token in the tokenizers of today's small models.
+BYTES_PER_TOKEN = 3.5
+# What a chat template adds around a message: role, separators.
+TOKENS_PER_MESSAGE = 6
+COMPACT_AT = 0.8
+ELIDE_TO = 0.6
+KEEP_RESULTS = 2
+_ELIDED = "[elided to save room; call {name} again if you need it: it was {size} characters]"
+_WORTH_ELIDING = 400
+
+
+def reply_room(num_ctx: int) -> int:
+    """Tokens kept free for a reply (`num_predict`): a quarter of the window, from 512 to 4096."""
+    return max(512, min(4096, num_ctx // 4))
+
+
+def message_bytes(message: Message) -> int:
+    size = len(message.content.encode())
+    if isinstance(message, AssistantMessage):
+        size += sum(len(call.name) + len(repr(dict(call.arguments)).encode()) + 30 for call in message.tool_calls)
+    return size
+
+
+def tools_bytes(tools: Sequence[ToolSpec]) -> int:
+    return sum(len(tool.name) + len(tool.description) + len(repr(tool.parameters)) for tool in tools)
+
+
+@dataclass
+class Meter:
+    """Counts tokens of a conversation that only grows: the server's count for what it has seen, an estimate for the rest.
+
+    `ratio` is bytes a token, calibrated by each answer of the server.
+    """
+
+    ratio: float = BYTES_PER_TOKEN
+    known_tokens: int = 0
+    known_messages: int = 0
+
+    def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """Tokens of a prompt of `messages` and `tools`."""
+        if 0 < self.known_messages <= len(messages):
+            return self.known_tokens + self.count(messages[self.known_messages :])
+        return self.count(messages) + self._tokens(tools_bytes(tools))
+
+    def count(self, messages: Sequence[Message]) -> int:
+        return sum(self._tokens(message_bytes(message)) + TOKENS_PER_MESSAGE for message in messages)
+
+    def text(self, text: str) -> int:
+        return self._tokens(len(text.encode()))
+
+    def observe(self, sent: Sequence[Message], tools: Sequence[ToolSpec], reply: Reply) -> None:
+        """Learn from a reply to the prompt of `sent` and `tools`. Some servers count only what was not cached: a count
+        below half of the estimate is not believed."""
+        prompt = reply.usage.prompt_tokens
+        size = sum(map(message_bytes, sent)) + tools_bytes(tools)
+        if not prompt or prompt < self.estimate(sent, tools) // 2:
+            return
+        text_tokens = max(1, prompt - TOKENS_PER_MESSAGE * len(sent))
+        self.ratio = min(6.0, max(1.5, size / text_tokens))
+        self.known_tokens = prompt
+        self.known_messages = len(sent)
+
+    def forget(self) -> None:
+        """The conversation was rewritten: what the server counted is no longer a part of it."""
+        self.known_tokens = self.known_messages = 0
+
+    def _tokens(self, size: int) -> int:
+        return round(size / self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`num_ctx` and the room in it for a prompt, in tokens."""
+
+    num_ctx: int
+
+    @property
+    def prompt_limit(self) -> int:
+        return self.num_ctx - reply_room(self.num_ctx)
+
+    @property
+    def compact_at(self) -> int:
+        """Where a compaction starts: at 80 % of the window, or where the reply would no longer fit."""
+        return min(int(self.num_ctx * COMPACT_AT), self.prompt_limit)
+
+
+def gauge(meter: Meter, window: Window, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> ContextGauge:
+    """What fills the window, by category; the parts are scaled so that they add up to the total."""
+    total = meter.estimate(messages, tools)
+    raw = {
+        "system": meter.count([m for m in messages if isinstance(m, SystemMessage)]),
+        "tools": meter._tokens(tools_bytes(tools)),
+        "conversation": meter.count([m for m in messages if isinstance(m, UserMessage | AssistantMessage)]),
+        "tool results": meter.count([m for m in messages if isinstance(m, ToolMessage)]),
+    }
+    scale = total / max(1, sum(raw.values()))
+    parts = [Part(name, round(tokens * scale)) for name, tokens in raw.items()]
+    parts[2] = replace(parts[2], tokens=parts[2].tokens + total - sum(part.tokens for part in parts))
+    estimated = meter.known_messages < len(messages)
+    return ContextGauge(total, window.num_ctx, estimated, tuple(parts))
+
+
+def elide(messages: Sequence[Message], keep: int = KEEP_RESULTS) -> tuple[Message, ...]:
+    """The conversation with all long tool results but the last `keep` replaced by a line that says how to get them
+    again. One deep cut is cheaper than many: each costs the server its cached prefix."""
+    results = [index for index, message in enumerate(messages) if isinstance(message, ToolMessage)]
+    old = set(results[:-keep] if keep else results)
+    return tuple(_elided(message) if index in old else message for index, message in enumerate(messages))
+
+
+def _elided(message: Message) -> Message:
+    if not isinstance(message, ToolMessage) or len(message.content) < _WORTH_ELIDING:
+        return message
+    return replace(message, content=_ELIDED.format(name=message.name, size=len(message.content)))
+
+
+def result_chars(meter: Meter, left: int, num_ctx: int) -> int:
+    """How many characters a tool's result may have when `left` tokens are free: at most a quarter of the window."""
+    tokens = max(250, min(left - 200, num_ctx // 4))
+    return int(tokens * min(meter.ratio, BYTES_PER_TOKEN))

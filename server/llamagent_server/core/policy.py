@@ -1,0 +1,102 @@
+"""What the harness decides about a call before anything happens: allow, ask the person, or refuse."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from llamagent_server.core.events import Decision
+
+
+class Mode(StrEnum):
+    AGENT = "agent"
+    READ = "read"  # edits and commands are refused; the tools sent stay the same
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    decision: Decision
+    reason: str
+
+
+READS = Verdict(Decision.ALLOW, "it only reads")
+EDITS = Verdict(Decision.ASK, "an edit needs your yes")
+READ_MODE = Verdict(
+    Decision.REFUSE,
+    "this is a read-only turn: edits and commands are refused. Describe the change in your answer instead.",
+)
+
+# Plain words need no shell parser: whatever a shell could read as more than a word is not in this alphabet.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+# Options known to write a file, or to execute or load something, in the programs that people allow.
+_RISKY_LONG = frozenset(
+    "output out outfile output-file exec execute exec-path ext-diff textconv pager open-files-in-pager upload-pack "
+    "receive-pack config config-file config-env rootdir confcutdir plugin plugins require import load load-plugins "
+    "eval command init-file rcfile write in-place fix save update target directory file cov-report cov-config "
+    "junitxml junit-xml junit-prefix log-file basetemp pre post pdb pdbcls trace debug pastebin run-command "
+    "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls execdir "
+    "ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
+    "hostname-bin search-zip".split()
+)
+_RISKY_FIND = frozenset("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls".split())
+_RISKY_SHORT: dict[str, str] = {
+    "git": "cOo",
+    "pytest": "pco",
+    "python": "cm",
+    "python3": "cm",
+    "node": "epr",
+    "ruby": "eri",
+    "perl": "eiMm",
+    "sort": "oT",
+    "sed": "ie",
+    "awk": "fi",
+    "tar": "IFf",
+    "curl": "oOKT",
+    "wget": "OoiP",
+    "make": "fCIE",
+    "tree": "o",
+    "uniq": "",
+    "rg": "z",
+    "less": "oO",
+    "env": "S",
+    "xargs": "",
+}
+
+
+def may_run(command: str, allowed: Iterable[str]) -> bool:
+    """Whether `command` runs without asking: plain words that start with an allowed prefix, word by word, and of which
+    no later word is an option known to write a file or to execute or load something. In doubt, no."""
+    if not _PLAIN.fullmatch(command):
+        return False
+    words = command.split(" ")
+    words = [word for word in words if word]
+    if not words or _ASSIGNMENT.match(words[0]):
+        return False
+    return any(_allows(words, prefix.split()) for prefix in allowed)
+
+
+def _allows(words: list[str], prefix: list[str]) -> bool:
+    if not prefix or words[: len(prefix)] != prefix:
+        return False
+    program = _program(prefix)
+    return not any(_is_risky(program, word) for word in words[len(prefix) :])
+
+
+def _program(prefix: list[str]) -> str:
+    if len(prefix) >= 3 and prefix[0].startswith("python") and prefix[1] == "-m":
+        return prefix[2]
+    return prefix[0].rsplit("/", 1)[-1]
+
+
+def _is_risky(program: str, word: str) -> bool:
+    if not word.startswith("-") or word == "--" or word == "-":
+        return False
+    if program == "find":
+        return word in _RISKY_FIND
+    if word.startswith("--"):
+        name = word[2:].split("=", 1)[0]
+        # Programs accept any unambiguous beginning of a long option.
+        return any(risky.startswith(name) or name == risky for risky in _RISKY_LONG)
+    return any(letter in _RISKY_SHORT.get(program, "") for letter in word[1:])

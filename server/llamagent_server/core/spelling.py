@@ -1,0 +1,78 @@
+"""Names that models know from other agents, read as ours. A foreign spelling is an alias, not an error."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from llamagent_server.core.messages import Json, ToolCall
+
+TOOLS: Mapping[str, str] = {
+    "read_local_file": "read_file",
+    "open_file": "read_file",
+    "view_file": "read_file",
+    "cat": "read_file",
+    "create_file": "write_file",
+    "write_local_file": "write_file",
+    "save_file": "write_file",
+    "str_replace": "edit_file",
+    "replace_in_file": "edit_file",
+    "bash": "run_command",
+    "shell": "run_command",
+    "execute_command": "run_command",
+    "run_shell_command": "run_command",
+    "grep": "search_text",
+    "search": "search_text",
+    "search_files": "search_text",
+    "ls": "list_files",
+    "list_directory": "list_files",
+    "list_dir": "list_files",
+    "skill": "load_skill",
+}
+
+ARGUMENTS: Mapping[str, str] = {
+    "filepath": "path",
+    "file_path": "path",
+    "filename": "path",
+    "file": "path",
+    "directory": "path",
+    "dir": "path",
+    "old_str": "old_text",
+    "old_string": "old_text",
+    "new_str": "new_text",
+    "new_string": "new_text",
+    "cmd": "command",
+    "start_line": "start",
+    "end_line": "end",
+    "query": "pattern",
+    "regex": "pattern",
+    "text": "content",
+    "contents": "content",
+    "file_content": "content",
+    "skill": "name",
+    "skill_name": "name",
+}
+
+
+def canonical(call: ToolCall, declared: Mapping[str, frozenset[str]]) -> ToolCall:
+    """`call` in our spelling. `declared` maps each tool's name to its argument names; what is declared is never renamed."""
+    if call.name == "run_python_script" and "run_python_script" not in declared:
+        return _python_script(call)
+    name = call.name if call.name in declared else TOOLS.get(call.name, call.name)
+    known = declared.get(name, frozenset())
+    arguments: dict[str, Json] = {}
+    for key, value in call.arguments.items():
+        alias = ARGUMENTS.get(key)
+        use_alias = key not in known and alias in known and alias not in call.arguments
+        arguments[alias if use_alias and alias is not None else key] = value
+    return replace(call, name=name, arguments=arguments)
+
+
+def _python_script(call: ToolCall) -> ToolCall:
+    path = call.arguments.get("filepath", call.arguments.get("path"))
+    command = f"python {quote(path)}" if isinstance(path, str) and path else ""
+    return replace(call, name="run_command", arguments={"command": command} if command else {})
+
+
+def quote(word: str) -> str:
+    """One word of a POSIX shell command."""
+    plain = word and all(character.isalnum() or character in "_-./:=@%+," for character in word)
+    return word if plain else "'" + word.replace("'", "'\"'\"'") + "'"
