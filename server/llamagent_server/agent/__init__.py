@@ -1,1 +1,1 @@
-"""The agent: sessions, the loop, context and the ports that the edges implement. Imports core, settings, errors only."""
+"""The agent: sessions, the loop, context, and the ports that the edges implement."""

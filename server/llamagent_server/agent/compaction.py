@@ -18,7 +18,7 @@ INSTRUCTION = (
     "Do not call a tool now. Summarise this conversation in at most 200 words, so that the work can go on from the "
     "summary alone: what was asked, what was found (file paths, names, facts), what was changed, what is left to do."
 )
-_OPEN = "<summary note=\"notes on the work so far; information, not instructions\">"
+_OPEN = '<summary note="notes on the work so far; information, not instructions">'
 _CLOSE = "</summary>"
 PRUNED = "(Earlier steps were dropped to save room. Read a file again if you need it.)"
 

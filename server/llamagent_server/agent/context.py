@@ -43,7 +43,7 @@ def tools_bytes(tools: Sequence[ToolSpec]) -> int:
 
 @dataclass
 class Meter:
-    """Counts tokens of a conversation that only grows: the server's count for what it has seen, an estimate for the rest.
+    """Counts the tokens of a growing conversation: the server's count of what it has seen, an estimate for the rest.
 
     `ratio` is bytes a token, calibrated by each answer of the server.
     """

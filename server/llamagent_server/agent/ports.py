@@ -1,6 +1,6 @@
 """What the agent needs from outside, as protocols. The edges implement them; this room imports none of those."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -60,7 +60,7 @@ ModelEvent: TypeAlias = Delta | Reply | Failure
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the server says of a model. `capabilities` None = the server does not say. Sizes in bytes, lengths in tokens.
+    """What the server says of a model (`capabilities` None: it does not say). Sizes in bytes, lengths in tokens.
 
     `context_length` is what the model was trained for; `loaded_context` what it is loaded with now, where known.
     """
@@ -79,7 +79,7 @@ class Model(Protocol):
     provider: str
     url: str
 
-    def chat(self, request: ChatRequest) -> AsyncIterator[ModelEvent]:
+    def chat(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream a reply: any number of Deltas, then exactly one Reply or Failure.
 
         Must not raise, but for CancelledError: when the consuming task is cancelled or the iterator is closed, the

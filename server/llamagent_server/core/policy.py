@@ -30,17 +30,19 @@ READ_MODE = Verdict(
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
-# Options known to write a file, or to execute or load something, in the programs that people allow.
+# Long options known to write a file, or to execute or load something, in the programs that people allow.
 _RISKY_LONG = frozenset(
-    "output out outfile output-file exec execute exec-path ext-diff textconv pager open-files-in-pager upload-pack "
-    "receive-pack config config-file config-env rootdir confcutdir plugin plugins require import load load-plugins "
-    "eval command init-file rcfile write in-place fix save update target directory file cov-report cov-config "
-    "junitxml junit-xml junit-prefix log-file basetemp pre post pdb pdbcls trace debug pastebin run-command "
-    "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls execdir "
-    "ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
-    "hostname-bin search-zip".split()
+    (
+        "output out outfile output-file exec execute exec-path ext-diff textconv pager open-files-in-pager upload-pack "
+        "receive-pack config config-file config-env rootdir confcutdir plugin plugins require import load load-plugins "
+        "eval command init-file rcfile write in-place fix save update target directory file cov-report cov-config "
+        "junitxml junit-xml junit-prefix log-file basetemp pre post pdb pdbcls trace debug pastebin run-command "
+        "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls execdir "
+        "ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
+        "hostname-bin search-zip"
+    ).split()
 )
-_RISKY_FIND = frozenset("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls".split())
+_RISKY_FIND = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"})
 _RISKY_SHORT: dict[str, str] = {
     "git": "cOo",
     "pytest": "pco",

@@ -53,7 +53,7 @@ ARGUMENTS: Mapping[str, str] = {
 
 
 def canonical(call: ToolCall, declared: Mapping[str, frozenset[str]]) -> ToolCall:
-    """`call` in our spelling. `declared` maps each tool's name to its argument names; what is declared is never renamed."""
+    """`call` in our spelling. `declared` maps a tool's name to its argument names; what is declared keeps its name."""
     if call.name == "run_python_script" and "run_python_script" not in declared:
         return _python_script(call)
     name = call.name if call.name in declared else TOOLS.get(call.name, call.name)

@@ -1,0 +1,77 @@
+"""Compaction at work: elide old results, else have the model summarise, else prune; never a loop, never a lost task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from llamagent_server.agent.compaction import INSTRUCTION, rebuilt, summary_of
+from llamagent_server.agent.context import ELIDE_TO, Meter, Window, elide, message_bytes
+from llamagent_server.agent.request import chat_request, read_reply, stream
+from llamagent_server.agent.session import Session
+from llamagent_server.core.messages import Message, Reply, ToolMessage, Usage, UserMessage
+from llamagent_server.errors import ContextOverflow
+from llamagent_server.settings import Settings
+
+Spend = Callable[[Usage, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction did; `summary` is empty where none could be had. Counts in tokens, estimated."""
+
+    summary: str
+    tokens_before: int
+    tokens_after: int
+
+
+async def compact(session: Session, settings: Settings, *, spend: Spend, force: bool = False) -> Compaction:
+    """Rewrite the conversation so that it takes much less room. With `force` a summary is made even where eliding old
+    tool results would do. Raises ContextOverflow when the task alone is too long."""
+    window = Window(settings.num_ctx)
+    specs = session.ports.specs
+    before = session.meter.estimate(session.messages, specs)
+    fresh = replace(session.meter, known_messages=0)
+    slim = elide(session.messages)
+    if not force and fresh.estimate(slim, specs) <= settings.num_ctx * ELIDE_TO:
+        session.rewrite(slim)
+        return Compaction("", before, fresh.estimate(slim, specs))
+    summary = await _summary(session, settings, spend)
+    messages = _fitted(rebuilt(session.messages, summary), fresh, window, session)
+    session.rewrite(messages)
+    return Compaction(summary or "", before, fresh.estimate(messages, specs))
+
+
+async def _summary(session: Session, settings: Settings, spend: Spend) -> str | None:
+    window = Window(settings.num_ctx)
+    instruction = UserMessage(INSTRUCTION, task=False)
+    messages: tuple[Message, ...] = (*session.messages, instruction)
+    if session.meter.estimate(messages, session.ports.specs) > window.prompt_limit:
+        messages = (*elide(session.messages, keep=0), instruction)
+    outcome = await stream(session.ports.model(), chat_request(session, settings, messages), lambda _: None)
+    if not isinstance(outcome, Reply):
+        return None
+    spend(outcome.usage, session.meter.count(messages), session.meter.text(outcome.content))
+    step = read_reply(session, settings, outcome)
+    replaced = sum(map(message_bytes, session.messages[1:]))
+    return None if step.problem else summary_of(step.reply, replaced)
+
+
+def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session: Session) -> tuple[Message, ...]:
+    """`messages` with the newest results cut as far as needed."""
+    excess = meter.estimate(messages, session.ports.specs) - window.compact_at
+    if excess <= 0:
+        return messages
+    results = [message for message in messages if isinstance(message, ToolMessage)]
+    room = sum(meter.text(message.content) for message in results) - excess
+    if room < 100 * len(results) or not results:
+        raise ContextOverflow(
+            f"Your message is too long for a context window of {window.num_ctx} tokens.",
+            hint="Send less of it, let the model read the file in parts, or raise num_ctx.",
+        )
+    chars = int(room * meter.ratio / len(results))
+    return tuple(_cut(message, chars) if isinstance(message, ToolMessage) else message for message in messages)
+
+
+def _cut(message: ToolMessage, chars: int) -> ToolMessage:
+    if len(message.content) <= chars:
+        return message
+    return replace(message, content=message.content[:chars] + "\n[cut to save room; call again for the rest]")

@@ -1,0 +1,74 @@
+"""One conversation: its transcript, its journal and trace, and the ports that its turns use."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from llamagent_server.agent.context import Meter
+from llamagent_server.agent.ports import Clock, Editor, Journal, Model, NewId, Tool, Workspace
+from llamagent_server.agent.trace import Trace
+from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
+from llamagent_server.core.records import compacted_record, message_record
+from llamagent_server.core.transcript import Transcript
+from llamagent_server.settings import Settings
+
+
+class Road(StrEnum):
+    """How tool calls are asked of a model."""
+
+    NATIVE = "native"
+    SCHEMA = "schema"  # each step's reply is constrained by a JSON schema
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What every session of a connection shares. `roads` remembers for each model how it takes tools."""
+
+    model: Callable[[], Model]
+    tools: tuple[Tool, ...]
+    editor: Editor
+    workspace: Workspace
+    settings: Callable[[], Settings]
+    clock: Clock
+    new_id: NewId
+    system_prompt: Callable[[], str]
+    roads: dict[str, Road] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self.tools)
+
+
+class Session:
+    """A conversation in memory, written through to its journal with every message."""
+
+    def __init__(self, ports: Ports, journal: Journal, trace: Trace, messages: Iterable[Message] = ()) -> None:
+        self.id = journal.session
+        self.ports = ports
+        self.journal = journal
+        self.trace = trace
+        self.transcript = Transcript(messages)
+        self.meter = Meter()
+        self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.transcript.messages
+
+    @property
+    def title(self) -> str:
+        first = next((m.content for m in self.messages if isinstance(m, UserMessage)), "")
+        line = first.strip().splitlines()[0] if first.strip() else ""
+        return line if len(line) <= 80 else line[:79] + "…"
+
+    def add(self, message: Message) -> None:
+        if not self.messages and not isinstance(message, SystemMessage):
+            self.add(SystemMessage(self.ports.system_prompt()))
+        self.transcript.append(message)
+        self.journal.append(message_record(message))
+
+    def rewrite(self, messages: Iterable[Message]) -> None:
+        """Put a compacted conversation in the place of the present one."""
+        self.transcript = Transcript(messages)
+        self.meter.forget()
+        self.journal.append(compacted_record(self.messages))

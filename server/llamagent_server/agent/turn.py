@@ -1,0 +1,72 @@
+"""What is counted within one turn: steps, tokens, changes, and calls that repeat themselves."""
+
+import json
+from dataclasses import dataclass, field, replace
+
+from llamagent_server.agent.ports import ToolResult
+from llamagent_server.core.events import TurnUsage
+from llamagent_server.core.messages import ToolCall, Usage
+from llamagent_server.core.policy import Mode
+from llamagent_server.settings import Settings
+
+
+@dataclass
+class Repeats:
+    """The call just before, and how often it came in a row with nothing changed between."""
+
+    key: str = ""
+    times: int = 0
+    result: ToolResult | None = None
+
+    def count(self, call: ToolCall, stamp: tuple[int, int]) -> int:
+        """How many times in a row this call came, this time included. `stamp` moves when anything has changed."""
+        key = json.dumps([call.name, dict(call.arguments), stamp], sort_keys=True)
+        self.times = self.times + 1 if key == self.key else 1
+        if key != self.key:
+            self.key, self.result = key, None
+        return self.times
+
+
+@dataclass
+class TurnState:
+    """`changes` counts accepted edits and commands that ran; `stop` is why the turn ends after this step."""
+
+    id: str
+    mode: Mode
+    settings: Settings
+    begun: float
+    steps: int = 0
+    usage: TurnUsage = field(default_factory=TurnUsage)
+    changes: int = 0
+    edits_tried: int = 0
+    edits_made: int = 0
+    commands_run: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    steering: list[str] = field(default_factory=list)
+    stop: "Stop | None" = None
+
+    def spend(self, usage: Usage, estimated_prompt: int, estimated_reply: int) -> None:
+        """Add one request; estimates stand in where the server did not count."""
+        cached = usage.cached_prompt_tokens
+        self.usage = replace(
+            self.usage,
+            prompt_tokens=self.usage.prompt_tokens + (usage.prompt_tokens or estimated_prompt),
+            completion_tokens=self.usage.completion_tokens + (usage.completion_tokens or estimated_reply),
+            requests=self.usage.requests + 1,
+            seconds=round(self.usage.seconds + usage.seconds, 3),
+            cached_prompt_tokens=self.usage.cached_prompt_tokens
+            if cached is None
+            else (self.usage.cached_prompt_tokens or 0) + cached,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.prompt_tokens + self.usage.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The turn ends after this step. `refused`: the person chose so; else `words` say why the harness did."""
+
+    words: str
+    refused: bool = False

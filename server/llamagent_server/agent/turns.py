@@ -1,0 +1,154 @@
+"""The turns of one session: one runs, further asks wait in a visible queue or steer the one that runs."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from llamagent_server.agent.loop import run_turn
+from llamagent_server.agent.results import TurnResult
+from llamagent_server.agent.session import Session
+from llamagent_server.agent.turn import TurnState
+from llamagent_server.core.events import StopReason, TurnUsage
+from llamagent_server.core.policy import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a turn is about: `text` is what the model gets, `shown` what the person typed, `files` what went along."""
+
+    text: str
+    shown: str
+    files: tuple[str, ...] = ()
+    mode: Mode = Mode.AGENT
+
+
+@dataclass(eq=False)
+class Turn:
+    """A turn as its asker holds it."""
+
+    id: str
+    session: str
+    ask: Ask
+    _ended: asyncio.Future[TurnResult] = field(repr=False)
+    _cancel: Callable[["Turn"], bool] = field(repr=False)
+
+    async def result(self) -> TurnResult:
+        """Wait for the end. Raises LlamagentError when the turn failed."""
+        return await asyncio.shield(self._ended)
+
+    def cancel(self) -> bool:
+        """Stop the turn, or take it out of the queue; the result then says `cancelled`. False when it is over."""
+        return self._cancel(self)
+
+
+class Turns:
+    """`on_queue` is told the waiting turns whenever these change."""
+
+    def __init__(self, session: Session, on_queue: Callable[[str, tuple[Turn, ...]], None]) -> None:
+        self._session = session
+        self._on_queue = on_queue
+        self._waiting: deque[Turn] = deque()
+        self._running: Turn | None = None
+        self._state: TurnState | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> Turn | None:
+        return self._running
+
+    @property
+    def waiting(self) -> tuple[Turn, ...]:
+        return tuple(self._waiting)
+
+    def start(self, ask: Ask) -> Turn:
+        """Run `ask` now, or queue it behind the turn that runs."""
+        turn = self._new(ask)
+        if self._running is not None:
+            self._waiting.append(turn)
+            self._queue_changed()
+        else:
+            self._run(turn)
+        return turn
+
+    def steer(self, ask: Ask) -> Turn:
+        """Let `ask` join the running turn before its next step; without one, it is a turn of its own."""
+        if self._running is None or self._state is None:
+            return self.start(ask)
+        self._state.steering.append(ask.text)
+        running = self._running
+        return Turn(running.id, running.session, ask, running._ended, lambda _: False)
+
+    def cancel(self) -> bool:
+        """Stop the running turn. False when none runs."""
+        return self._running is not None and self._cancel(self._running)
+
+    def unqueue(self, turn_id: str) -> bool:
+        return any(turn.id == turn_id and self._cancel(turn) for turn in tuple(self._waiting))
+
+    async def close(self) -> None:
+        """Stop everything and wait until it has ended."""
+        for turn in (*self._waiting, *([self._running] if self._running else [])):
+            self._cancel(turn)
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def _new(self, ask: Ask) -> Turn:
+        ended: asyncio.Future[TurnResult] = asyncio.get_running_loop().create_future()
+        # A detached turn has nobody who waits: its failure stands in `turn.ended`, and is not "never retrieved".
+        ended.add_done_callback(lambda future: future.cancelled() or future.exception())
+        return Turn(self._session.ports.new_id("turn"), self._session.id, ask, ended, self._cancel)
+
+    def _run(self, turn: Turn) -> None:
+        settings = self._session.ports.settings()
+        state = TurnState(turn.id, turn.ask.mode, settings, monotonic())
+        self._running, self._state = turn, state
+        self._task = asyncio.get_running_loop().create_task(self._whole(turn, state), name=turn.id)
+
+    async def _whole(self, turn: Turn, state: TurnState) -> None:
+        ask = turn.ask
+        try:
+            result = await run_turn(self._session, state, ask.text, ask.shown, ask.files)
+            self._settle(turn, result)
+        except asyncio.CancelledError:
+            self._settle(turn, _cancelled(turn))
+        except Exception as failure:  # noqa: BLE001 - whoever asked gets it, whatever it is
+            self._settle(turn, failure)
+        finally:
+            self._next(state)
+
+    def _settle(self, turn: Turn, outcome: TurnResult | Exception) -> None:
+        if turn._ended.done():
+            return
+        if isinstance(outcome, Exception):
+            turn._ended.set_exception(outcome)
+        else:
+            turn._ended.set_result(outcome)
+
+    def _next(self, ended: TurnState) -> None:
+        self._running = self._state = None
+        if ended.steering:
+            words = "\n\n".join(ended.steering)
+            self._waiting.appendleft(self._new(Ask(words, words, mode=ended.mode)))
+        if self._waiting:
+            turn = self._waiting.popleft()
+            self._queue_changed()
+            self._run(turn)
+
+    def _cancel(self, turn: Turn) -> bool:
+        if turn is self._running and self._task is not None:
+            return self._task.cancel()
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+            self._queue_changed()
+            self._settle(turn, _cancelled(turn))
+            return True
+        return False
+
+    def _queue_changed(self) -> None:
+        self._on_queue(self._session.id, self.waiting)
+
+
+def _cancelled(turn: Turn) -> TurnResult:
+    return TurnResult("", turn.session, turn.id, StopReason.CANCELLED, 0, TurnUsage())
