@@ -1,8 +1,8 @@
-"""JSON into frozen dataclasses with nothing guessed: unknown keys, missing keys and wrong types are errors with words."""
+"""JSON into frozen dataclasses with nothing guessed: an unknown or missing key and a wrong type are errors with words."""
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -24,7 +24,7 @@ def parse(cls: type[T], value: object, where: str = "") -> T:
     """
     if not isinstance(value, Mapping):
         raise BadArgument(f"{where or 'The argument'} must be an object, not {_seen(value)}.")
-    known = _fields(cls)
+    known = _fields(typing.cast(Hashable, cls))
     for key in value:
         if key not in known:
             names = ", ".join(known) or "none"
