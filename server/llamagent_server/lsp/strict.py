@@ -1,4 +1,4 @@
-"""JSON into frozen dataclasses with nothing guessed: an unknown or missing key and a wrong type are errors with words."""
+"""JSON into frozen dataclasses with nothing guessed: unknown and missing keys and wrong types are errors with words."""
 
 import types
 import typing
