@@ -37,6 +37,8 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
     session.trace.emit(TurnStarted(shown, turn.settings.model, files))
     reason, answer, error = StopReason.ERROR, "", "an internal error; the log has more"
     try:
+        await session.ports.prepare(lambda words: session.trace.emit(Notice(Level.WARNING, words)))
+        turn.settings = session.ports.settings()
         session.add(UserMessage(text))
         await choose_road(session, turn.settings)
         reason, answer = await _steps(session, turn)

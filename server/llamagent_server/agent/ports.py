@@ -238,4 +238,27 @@ class Journal(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored conversation, opened to be gone on with. `problem` says what was damaged, in words for the person."""
+
+    journal: Journal
+    records: Sequence[JsonObject]
+    title: str = ""
+    problem: str | None = None
+
+
+class Store(Protocol):
+    """The stored conversations of a workspace."""
+
+    def create(self, header: Callable[[str], dict[str, Json]]) -> Journal:
+        """The journal of a new conversation. Its first line is `header` of its id; nothing is on disk before the first
+        record after that."""
+        ...
+
+    def open(self, session: str) -> Stored:
+        """Raises UnknownSession."""
+        ...
+
+
 TraceListener: TypeAlias = Callable[[Event], None]

@@ -61,7 +61,7 @@ def _touched(proposal: Proposal, answer: ReviewAnswer) -> bool:
 
 def _told(proposal: Proposal, resolution: Resolution) -> ToolResult:
     names = ", ".join(change.path for change in proposal.changes)
-    words = f" Their words: {resolution.reason}" if resolution.reason else ""
+    words = f' Their words: "{resolution.reason}".' if resolution.reason else ""
     match resolution.outcome:
         case Outcome.ACCEPTED:
             return ToolResult(True, f"{_done(proposal.changes)} The user accepted it.{_notes(proposal.changes)}")

@@ -1,6 +1,6 @@
 """One conversation: its transcript, its journal and trace, and the ports that its turns use."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from llamagent_server.agent.context import Meter
 from llamagent_server.agent.ports import Clock, Editor, Journal, Model, NewId, Tool, Workspace
 from llamagent_server.agent.trace import Trace
 from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
-from llamagent_server.core.records import compacted_record, message_record
+from llamagent_server.core.records import cleared_record, compacted_record, message_record
 from llamagent_server.core.transcript import Transcript
 from llamagent_server.settings import Settings
 
@@ -22,7 +22,11 @@ class Road(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What every session of a connection shares. `roads` remembers for each model how it takes tools."""
+    """What every session of a connection shares.
+
+    `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
+    given a function to tell them things. `roads` remembers for each model how it takes tools.
+    """
 
     model: Callable[[], Model]
     tools: tuple[Tool, ...]
@@ -32,6 +36,7 @@ class Ports:
     clock: Clock
     new_id: NewId
     system_prompt: Callable[[], str]
+    prepare: Callable[[Callable[[str], None]], Awaitable[None]]
     roads: dict[str, Road] = field(default_factory=dict)
 
     @property
@@ -66,6 +71,12 @@ class Session:
             self.add(SystemMessage(self.ports.system_prompt()))
         self.transcript.append(message)
         self.journal.append(message_record(message))
+
+    def clear(self) -> None:
+        """Forget the conversation so far."""
+        self.transcript = Transcript()
+        self.meter.forget()
+        self.journal.append(cleared_record())
 
     def rewrite(self, messages: Iterable[Message]) -> None:
         """Put a compacted conversation in the place of the present one."""

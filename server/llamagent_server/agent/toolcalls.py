@@ -100,7 +100,7 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
     if asks:
         consent = await session.ports.editor.consent(call.id, command)
         if consent.decision is ConsentDecision.REFUSE:
-            words = f" Their words: {consent.reason}" if consent.reason else ""
+            words = f' Their words: "{consent.reason}".' if consent.reason else ""
             return ToolResult(False, f"The user refused to run this command.{words} It did not run.")
         if consent.decision is ConsentDecision.ALWAYS:
             session.allowed.add(command)

@@ -1,0 +1,440 @@
+"""The loop over doubles: what the model is told, what the trace says, and that the conversation is always whole."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, ModelInfo
+from llamagent_server.agent.session import Road
+from llamagent_server.core.events import StopReason
+from llamagent_server.core.messages import AssistantMessage, Finish, Message, SystemMessage, ToolMessage, UserMessage
+from llamagent_server.core.policy import Mode
+from llamagent_server.core.records import replay
+from llamagent_server.core.transcript import Transcript
+from llamagent_server.errors import ModelError, ModelFailed, ModelLacksTools, ModelNotFound
+from llamagent_server.settings import Settings
+from tests.agent.doubles import Desk, Hang, answered, call, fails, lie, reject, reply
+
+
+def assert_whole(messages: tuple[Message, ...]) -> None:
+    """Every call has its one result, and nobody is left waiting."""
+    assert not Transcript(messages).pending
+    assert isinstance(messages[0], SystemMessage)
+    assert isinstance(messages[-1], AssistantMessage)
+
+
+async def test_a_turn_of_fourteen_calls_and_an_answer_tells_every_event_in_order() -> None:
+    script = [reply("", call("read_file", path=f"f{i}.py")) for i in range(14)]
+    desk = Desk([*script, reply("done")], texts={f"f{i}.py": f"x = {i}\n" for i in range(14)})
+
+    result = await desk.ask("read them all").result()
+
+    assert (result.answer, result.stop_reason, result.steps) == ("done", StopReason.ANSWERED, 15)
+    step = ["model.requested", "model.replied", "harness.decided", "tool.started", "tool.returned", "context.gauge"]
+    last = ["model.requested", "model.delta", "model.replied", "context.gauge", "turn.ended"]
+    assert desk.kinds() == ["turn.started", *step * 14, *last]
+    assert [event.seq for event in desk.events] == list(range(len(desk.events)))
+    assert {event.turn for event in desk.events} == {result.turn}
+    assert [event.step for event in desk.events if event.body.kind == "model.replied"] == list(range(1, 16))
+
+
+async def test_each_request_begins_with_the_messages_of_the_one_before() -> None:
+    script = [reply("looking", call("read_file", path="a.py")), reply("", call("read_file", path="b.py")), reply("ok")]
+    desk = Desk(script, texts={"a.py": "a", "b.py": "b"})
+    await desk.ask().result()
+    requests = desk.model.requests
+    for earlier, later in zip(requests, requests[1:], strict=False):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+        assert (later.tools, later.options) == (earlier.tools, earlier.options)
+
+
+async def test_the_journal_replays_to_the_same_conversation() -> None:
+    desk = Desk([reply("", call("read_file", path="a.py")), reply("it is a")], texts={"a.py": "a"})
+    await desk.ask().result()
+    session = desk.conversation.session
+    told = replay(desk.store.journals[session.id].records)
+    assert told.messages == session.messages
+    assert told.last_seq == desk.events[-1].seq
+    assert told.dropped == 0
+
+
+async def test_an_accepted_edit_is_told_as_it_really_is() -> None:
+    desk = Desk(
+        [reply("", call("write_file", path="a.py", content="x = 2\n")), reply("done")], texts={"a.py": "x = 1\n"}
+    )
+    await desk.ask().result()
+    assert desk.project.texts["a.py"] == "x = 2\n"
+    assert desk.results() == ["Edited a.py (+1 -1). The user accepted it."]
+    assert desk.of("edit.proposed")[0]["diff"] == "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    assert desk.of("edit.resolved")[0]["outcome"] == "accepted"
+
+
+async def test_a_rejected_edit_changes_nothing_and_its_reason_reaches_the_model() -> None:
+    script = [reply("", call("write_file", path="a.py", content="x = 2\n")), reply("I see")]
+    desk = Desk(script, texts={"a.py": "x = 1\n"}, reviewer=reject)
+    await desk.ask().result()
+    assert desk.project.texts["a.py"] == "x = 1\n"
+    assert desk.results() == ['The user rejected this edit of a.py. Their words: "not like this". Nothing was changed.']
+    assert desk.of("edit.resolved")[0]["outcome"] == "rejected"
+    assert desk.of("notice")[0]["text"] == "Nothing was changed: 1 edit was tried, and none was applied."
+
+
+async def test_an_editor_that_says_applied_and_changes_nothing_is_found_out() -> None:
+    script = [reply("", call("write_file", path="a.py", content="x = 2\n")), reply("hm")]
+    desk = Desk(script, texts={"a.py": "x = 1\n"}, reviewer=lie)
+    await desk.ask().result()
+    assert desk.of("edit.resolved")[0]["outcome"] == "failed"
+    assert desk.results()[0].startswith("The edit of a.py was not applied: the editor said yes, but nothing changed")
+
+
+async def test_a_half_kept_edit_is_told_with_the_diff_of_what_is_there() -> None:
+    def keep_half(proposal, project):  # type: ignore[no-untyped-def]
+        project.put("a.py", "x = 2\ny = 1\n")
+        return answered(proposal, project, applied=True)
+
+    script = [reply("", call("write_file", path="a.py", content="x = 2\ny = 2\n")), reply("hm")]
+    desk = Desk(script, texts={"a.py": "x = 1\ny = 1\n"}, reviewer=keep_half)
+    await desk.ask().result()
+    resolved = desk.of("edit.resolved")[0]
+    assert resolved["outcome"] == "modified"
+    assert resolved["diff"] == "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n y = 1\n"
+    assert "-x = 1\n+x = 2\n y = 1\n" in desk.results()[0]
+
+
+async def test_typing_while_an_edit_is_refused_is_not_taken_for_the_edit() -> None:
+    def refuse_and_type(proposal, project):  # type: ignore[no-untyped-def]
+        project.put("a.py", "x = 1\nmine = 1\n")
+        return answered(proposal, project, applied=False)
+
+    script = [reply("", call("write_file", path="a.py", content="x = 2\n")), reply("ok")]
+    desk = Desk(script, texts={"a.py": "x = 1\n"}, reviewer=refuse_and_type)
+    await desk.ask().result()
+    assert desk.of("edit.resolved")[0]["outcome"] == "rejected"
+
+
+async def test_a_command_runs_only_after_consent() -> None:
+    desk = Desk([reply("", call("run_command", command="make")), reply("ok")])
+    await desk.ask().result()
+    assert desk.ran == []
+    assert desk.results() == ["The user refused to run this command. It did not run."]
+
+    desk = Desk([reply("", call("run_command", command="make")), reply("ok")])
+    desk.editor.consents = [Consent(ConsentDecision.RUN)]
+    await desk.ask().result()
+    assert (desk.ran, desk.editor.asked) == (["run make"], ["make"])
+
+
+async def test_always_allows_the_same_command_for_the_session_and_no_other() -> None:
+    commands = [call("run_command", command=c) for c in ("make", "make", "make all")]
+    desk = Desk([reply("", *commands), reply("ok")])
+    desk.editor.consents = [Consent(ConsentDecision.ALWAYS)]
+    await desk.ask().result()
+    assert desk.editor.asked == ["make", "make all"]
+    assert desk.ran == ["run make", "run make"]
+
+
+async def test_files_that_are_not_saved_are_named_in_the_commands_result() -> None:
+    desk = Desk([reply("", call("run_command", command="make")), reply("ok")])
+    desk.editor.consents = [Consent(ConsentDecision.RUN)]
+    desk.editor.unsaved = ("a.py",)
+    await desk.ask().result()
+    assert desk.results() == ["exit code 0\n(Not saved on disk yet, so not seen by it: a.py)"]
+
+
+async def test_read_mode_refuses_edits_and_commands_and_sends_the_same_tools() -> None:
+    calls = [call("write_file", path="a.py", content="x"), call("run_command", command="make")]
+    desk = Desk([reply("", *calls), reply("as you wish")], texts={"a.py": "y"})
+    desk.editor.consents = [Consent(ConsentDecision.RUN)]
+    await desk.ask(mode=Mode.READ).result()
+    assert (desk.ran, desk.editor.reviewed, desk.editor.asked) == ([], [], [])
+    assert [event["decision"] for event in desk.of("harness.decided")] == ["refuse", "refuse"]
+    assert [spec.name for spec in desk.model.requests[0].tools] == ["read_file", "write_file", "run_command"]
+
+
+async def test_an_unknown_tool_names_the_valid_ones() -> None:
+    desk = Desk([reply("", call("fly", to="moon")), reply("ok")])
+    await desk.ask().result()
+    assert desk.results() == ["There is no tool 'fly'. The tools are: read_file, write_file, run_command."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "read_file needs path. Use read_file(path: string, start?: integer, end?: integer)."),
+        (
+            {"path": "a", "start": "ten"},
+            'read_file: start must be an integer, not "ten". '
+            "Use read_file(path: string, start?: integer, end?: integer).",
+        ),
+        (
+            {"path": ["a"]},
+            'read_file: path must be a string, not ["a"]. Use read_file(path: string, start?: integer, end?: integer).',
+        ),
+    ],
+)
+async def test_bad_arguments_are_answered_with_what_is_valid(arguments, told) -> None:  # type: ignore[no-untyped-def]
+    desk = Desk([reply("", call("read_file", **arguments)), reply("ok")])
+    await desk.ask().result()
+    assert desk.results() == [told]
+
+
+async def test_foreign_spellings_are_read_as_ours() -> None:
+    script = [reply("", call("read_local_file", filepath="a.py", start_line="1")), reply("ok")]
+    desk = Desk(script, texts={"a.py": "text"})
+    await desk.ask().result()
+    assert desk.results() == ["text"]
+    assert desk.of("harness.decided")[0]["decision"] == "repair"
+
+
+async def test_arguments_that_could_not_be_parsed_are_never_run() -> None:
+    broken = replace(call("read_file", path="a.py"), arguments={}, problem="it ends in the middle")
+    desk = Desk([reply("", broken), reply("ok")], texts={"a.py": "text"})
+    await desk.ask().result()
+    assert desk.ran == []
+    assert desk.results() == ["The arguments could not be read: it ends in the middle"]
+
+
+async def test_the_same_call_again_gets_the_earlier_result_and_a_third_stops() -> None:
+    same = [reply("", call("read_file", path="a.py")) for _ in range(3)]
+    desk = Desk(same, texts={"a.py": "text"})
+    result = await desk.ask().result()
+    assert desk.ran == ["read a.py"]
+    assert desk.results()[1].startswith("text\n\nYou made this same call just before")
+    assert [event["decision"] for event in desk.of("harness.decided")] == ["allow", "nudge", "stop"]
+    assert result.stop_reason is StopReason.STEP_LIMIT
+    assert result.answer.startswith("Stopped: the model made the same call (read_file) 3 times in a row")
+    assert_whole(desk.conversation.session.messages)
+
+
+async def test_a_call_after_a_buffer_change_is_no_repetition() -> None:
+    desk = Desk(texts={"a.py": "old"})
+    desk.model.script = [
+        reply("", call("read_file", path="a.py")),
+        lambda _: (desk.project.put("a.py", "new"), reply("", call("read_file", path="a.py")))[1],
+        reply("ok"),
+    ]
+    await desk.ask().result()
+    assert desk.results() == ["old", "new"]
+
+
+async def test_the_same_command_is_never_answered_from_memory() -> None:
+    desk = Desk([*[reply("", call("run_command", command="make")) for _ in range(4)], reply("ok")])
+    desk.editor.consents = [Consent(ConsentDecision.RUN)] * 4
+    await desk.ask().result()
+    assert desk.ran == ["run make"] * 4
+
+
+async def test_a_rejected_edit_proposed_again_does_not_ask_the_person_again() -> None:
+    again = [reply("", call("write_file", path="a.py", content="x")) for _ in range(2)]
+    desk = Desk([*again, reply("ok")], texts={"a.py": "y"}, reviewer=reject)
+    await desk.ask().result()
+    assert len(desk.editor.reviewed) == 1
+
+
+async def test_the_step_limit_ends_the_turn_with_every_call_answered() -> None:
+    script = [reply("", call("read_file", path=f"{i}")) for i in range(3)]
+    desk = Desk(script, settings=Settings(max_steps=3))
+    result = await desk.ask().result()
+    assert (result.stop_reason, result.steps) == (StopReason.STEP_LIMIT, 3)
+    assert result.answer.startswith("Stopped after 3 steps (max_steps).")
+    assert_whole(desk.conversation.session.messages)
+
+
+async def test_the_token_budget_ends_the_turn() -> None:
+    script = [reply("", call("read_file", path=f"{i}"), prompt_tokens=600) for i in range(9)]
+    desk = Desk(script, settings=Settings(max_tokens_per_turn=1500))
+    result = await desk.ask().result()
+    assert (result.stop_reason, result.steps) == (StopReason.BUDGET, 3)
+    assert result.usage.prompt_tokens == 1800
+
+
+async def test_a_cancel_in_mid_stream_closes_the_request_and_the_next_ask_works() -> None:
+    hang = Hang("I will")
+    desk = Desk([hang, reply("here")])
+    turn = desk.ask()
+    await hang.started.wait()
+    assert turn.cancel()
+    result = await turn.result()
+    assert result.stop_reason is StopReason.CANCELLED
+    assert hang.closed
+    assert_whole(desk.conversation.session.messages)
+    assert (await desk.ask().result()).answer == "here"
+
+
+async def test_a_cancel_while_a_review_is_open_takes_it_down_and_settles_the_call() -> None:
+    waiting = asyncio.Event()
+
+    async def never(_proposal, _project):  # type: ignore[no-untyped-def]
+        waiting.set()
+        await asyncio.Event().wait()
+
+    second = call("read_file", path="a.py")
+    desk = Desk([reply("", call("write_file", path="a.py", content="x"), second)], texts={"a.py": "y"}, reviewer=never)
+    turn = desk.ask()
+    await waiting.wait()
+    turn.cancel()
+    assert (await turn.result()).stop_reason is StopReason.CANCELLED
+    assert desk.editor.open == 0
+    assert desk.project.texts == {"a.py": "y"}
+    assert len(desk.of("tool.returned")) == 2
+    assert_whole(desk.conversation.session.messages)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ModelNotFound("no such model", hint="ollama pull m"), ModelFailed("out of memory", hint="a smaller model")],
+)
+async def test_a_failed_turn_raises_in_words_and_leaves_a_usable_conversation(error: ModelError) -> None:
+    desk = Desk([reply("", call("read_file", path="a")), fails(error), reply("fine")])
+    with pytest.raises(type(error), match=error.message):
+        await desk.ask().result()
+    ended = desk.of("turn.ended")[-1]
+    assert (ended["stopReason"], ended["error"]) == ("error", str(error))
+    assert_whole(desk.conversation.session.messages)
+    assert (await desk.ask().result()).answer == "fine"
+
+
+async def test_an_error_inside_a_tool_still_leaves_the_conversation_whole() -> None:
+    desk = Desk([reply("", call("read_file", path="a"), call("read_file", path="b")), reply("fine")])
+
+    def broken(_arguments):  # type: ignore[no-untyped-def]
+        raise ZeroDivisionError
+
+    tools = tuple(replace(tool, act=broken) for tool in desk.ports.tools)  # type: ignore[type-var]
+    object.__setattr__(desk.ports, "tools", tools)
+    with pytest.raises(ZeroDivisionError):
+        await desk.ask().result()
+    assert_whole(desk.conversation.session.messages)
+    assert len(desk.of("tool.returned")) == 2
+    assert desk.kinds()[-1] == "turn.ended"
+
+
+async def test_a_passing_fault_is_retried_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llamagent_server.agent.asking.RETRY_SECONDS", (0.0, 0.0))
+    busy = ModelFailed("The server is busy.", retryable=True)
+    desk = Desk([fails(busy), fails(busy), reply("here")])
+    assert (await desk.ask().result()).answer == "here"
+    assert [event["attempt"] for event in desk.of("model.requested")] == [1, 2, 3]
+    assert len(desk.of("notice")) == 2
+
+
+async def test_an_empty_reply_is_nudged_at_most_twice() -> None:
+    desk = Desk([reply(), reply(), reply()])
+    with pytest.raises(ModelFailed, match="no usable reply three times"):
+        await desk.ask().result()
+    desk.model.script = [reply(), reply("better")]
+    assert (await desk.ask().result()).answer == "better"
+
+
+async def test_a_reply_cut_by_the_length_limit_is_no_answer() -> None:
+    desk = Desk([reply("The first half of", finish=Finish.LENGTH), reply("short")])
+    assert (await desk.ask().result()).answer == "short"
+    assert desk.of("harness.decided")[0]["decision"] == "nudge"
+
+
+async def test_a_model_without_tools_is_asked_by_schema_from_the_first_step() -> None:
+    info = ModelInfo("m", capabilities=frozenset({"completion"}))
+    desk = Desk([reply('{"answer": "hello"}')], info=info)
+    assert (await desk.ask().result()).answer == "hello"
+    request = desk.model.requests[0]
+    assert request.tools == ()
+    assert request.schema is not None
+    assert desk.ports.roads == {desk.settings.model: Road.SCHEMA}
+
+
+async def test_a_server_that_refuses_tools_switches_the_road_once() -> None:
+    lacks = fails(ModelLacksTools("m does not support tools"))
+    desk = Desk([lacks, reply('{"tool": "read_file", "arguments": {"path": "a"}}'), reply('{"answer": "A"}')])
+    desk.project.texts["a"] = "text of a"
+    assert (await desk.ask().result()).answer == "A"
+    assert desk.results() == ["text of a"]
+    assert [request.schema is None for request in desk.model.requests] == [True, False, False]
+
+
+async def test_asks_meanwhile_wait_in_a_visible_queue_and_can_be_taken_out() -> None:
+    hang = Hang()
+    desk = Desk([hang, reply("third")])
+    first = desk.ask("one")
+    second, third = desk.ask("two"), desk.ask("three")
+    await hang.started.wait()
+    assert desk.queues == [("two",), ("two", "three")]
+    assert desk.conversation.turns.unqueue(second.id)
+    assert (await second.result()).stop_reason is StopReason.CANCELLED
+    first.cancel()
+    assert (await third.result()).answer == "third"
+    assert desk.queues[-1] == ()
+
+
+async def test_steering_joins_before_the_next_step() -> None:
+    desk = Desk()
+
+    def steer(_request):  # type: ignore[no-untyped-def]
+        from llamagent_server.agent.turns import Ask
+
+        desk.conversation.turns.steer(Ask("in French", "in French"))
+        return reply("Hello")
+
+    desk.model.script = [steer, reply("Bonjour")]
+    assert (await desk.ask().result()).answer == "Bonjour"
+    assert desk.model.requests[1].messages[-1] == UserMessage("in French")
+
+
+async def test_the_context_is_compacted_between_steps_and_the_task_is_in_every_request() -> None:
+    settings = Settings(num_ctx=2048, max_steps=40)
+    texts = {f"f{i}": f"{i} " * 600 for i in range(30)}
+    desk = Desk(texts=texts, settings=settings)
+
+    def next_step(request):  # type: ignore[no-untyped-def]
+        if request.messages[-1].content.startswith("Do not call a tool now."):
+            return reply("Read some files; the rest is left.")
+        done = len(desk.results())
+        return reply("", call("read_file", path=f"f{done}")) if done < 30 else reply("all read")
+
+    desk.model.script = [next_step] * 80
+    result = await desk.ask("THE TASK: read all thirty files").result()
+    assert result.answer == "all read"
+    for request in desk.model.requests:
+        assert any(isinstance(m, UserMessage) and "THE TASK" in m.content for m in request.messages)
+        size = sum(len(message.content) for message in request.messages)
+        assert size / 3.5 < 2048
+    assert "compact" in [event["decision"] for event in desk.of("harness.decided")]
+    assert_whole(desk.conversation.session.messages)
+
+
+async def test_when_the_summary_fails_the_conversation_is_pruned_not_looped() -> None:
+    settings = Settings(num_ctx=2048, max_steps=30)
+    desk = Desk(texts={f"f{i}": f"{i} " * 600 for i in range(12)}, settings=settings)
+
+    def next_step(request):  # type: ignore[no-untyped-def]
+        if request.messages[-1].content.startswith("Do not call a tool now."):
+            return Failure(ModelFailed("no"))
+        done = len(desk.results())
+        return reply("", call("read_file", path=f"f{done}")) if done < 12 else reply("all read")
+
+    desk.model.script = [next_step] * 60
+    assert (await desk.ask("TASK").result()).answer == "all read"
+    assert all(any("TASK" in m.content for m in request.messages) for request in desk.model.requests)
+
+
+async def test_a_resumed_conversation_goes_on_with_its_numbers_and_its_messages() -> None:
+    desk = Desk([reply("one"), reply("two")])
+    await desk.ask("first").result()
+    session, last = desk.conversation.id, desk.events[-1].seq
+    again = Desk([reply("two")])
+    again.store = desk.store
+    again.conversations.resume(session)
+    await again.ask("second").result()
+    assert again.events[0].seq == last + 1
+    sent = again.model.requests[0].messages
+    assert [type(m) for m in sent] == [SystemMessage, UserMessage, AssistantMessage, UserMessage]
+
+
+async def test_a_session_that_died_within_a_call_resumes_with_that_call_settled() -> None:
+    desk = Desk([reply("", call("read_file", path="a")), reply("one")])
+    await desk.ask().result()
+    journal = desk.store.journals[desk.conversation.id]
+    cut = next(i for i, record in enumerate(journal.records) if record.get("role") == "tool")
+    told = replay(journal.records[:cut])
+    assert isinstance(told.messages[-1], ToolMessage)
+    assert "the session ended before" in told.messages[-1].content
