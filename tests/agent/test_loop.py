@@ -1,6 +1,7 @@
 """The loop over doubles: what the model is told, what the trace says, and that the conversation is always whole."""
 
 import asyncio
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -44,7 +45,7 @@ async def test_each_request_begins_with_the_messages_of_the_one_before() -> None
     desk = Desk(script, texts={"a.py": "a", "b.py": "b"})
     await desk.ask().result()
     requests = desk.model.requests
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in itertools.pairwise(requests):
         assert later.messages[: len(earlier.messages)] == earlier.messages
         assert (later.tools, later.options) == (earlier.tools, earlier.options)
 

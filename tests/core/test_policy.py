@@ -1,0 +1,51 @@
+"""Which commands run without asking: the shared cases, and what no alphabet of plain words lets through."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llamagent_server.core.policy import may_run
+
+CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases/commands.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_a_command_runs_without_asking_only_where_the_case_says_so(case) -> None:  # type: ignore[no-untyped-def]
+    assert ("run" if may_run(case["command"], case["allowed"]) else "ask") == case["expect"], case["why"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status; rm -rf .",
+        "git status\trm",
+        "git status\r\nrm x",
+        "git status\x00",
+        "git  status\u00a0x",
+        "git status >x",
+        "git status ~/x",
+        "git status {a,b}",
+        "git status #",
+        "git status !x",
+        "git status --outp=x",
+        "GIT_PAGER=sh git status",
+        "git -c core.pager=sh status",
+        "",
+        "   ",
+    ],
+)
+def test_what_is_more_than_plain_words_asks(command: str) -> None:
+    assert not may_run(command, ["git status", "git"])
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["L", "N"], exclude_characters="_./:,@%+=- ")))
+def test_no_character_outside_the_alphabet_ever_runs(text: str) -> None:
+    assert not text or not may_run(f"ls {text}x", ["ls"])
+
+
+@pytest.mark.parametrize("allowed", [[], [""], ["  "], ["git status --short"]])
+def test_an_empty_or_longer_prefix_allows_nothing(allowed: list[str]) -> None:
+    assert not may_run("git status", allowed)
