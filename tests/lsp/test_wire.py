@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from llamagent_server.core.events import record
 from llamagent_server.errors import BadArgument
 from llamagent_server.lsp import wire
