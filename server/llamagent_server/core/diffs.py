@@ -73,9 +73,14 @@ def counts(before: str | None, after: str) -> tuple[int, int]:
 # --- Finding what differs ------------------------------------------------------------------------------------------
 
 
+def matching(old: list[str], new: list[str]) -> tuple[tuple[int, int], ...]:
+    """Pairs of indices of equal lines, rising in both."""
+    return tuple(_matches(old, new, _Block(0, len(old), 0, len(new)), [_PAIRS]))
+
+
 def _blocks(old: list[str], new: list[str]) -> list[_Block]:
     """The line blocks that differ. Between two of them at least one line is equal."""
-    matches = [*_matches(old, new, _Block(0, len(old), 0, len(new)), [_PAIRS]), (len(old), len(new))]
+    matches = [*matching(old, new), (len(old), len(new))]
     blocks, i, j = [], 0, 0
     for old_at, new_at in matches:
         if (i, j) != (old_at, new_at):
