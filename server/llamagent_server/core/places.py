@@ -111,7 +111,7 @@ def _by_quotes(text: str, wanted: "_Wanted") -> Iterator[Place]:
 
 
 def _reads(in_file: str, wanted: str) -> bool:
-    """Whether the file's text reads like the wanted one, each typographic character of the file perhaps as a plain one."""
+    """Whether the file's text reads like the wanted one, whose plain characters may stand for typographic ones."""
     return len(in_file) == len(wanted) and all(
         a == b or a.translate(_PLAIN) == b for a, b in zip(in_file, wanted, strict=True)
     )
@@ -197,7 +197,7 @@ class _Fit:
 
 
 def _fit(core: Sequence[str], in_file: Sequence[str], new: Sequence[str]) -> _Fit | None:
-    """The new lines with the file's indentation, and what was tolerated; None where a real difference stands between."""
+    """The new lines with the file's indentation, and what was tolerated; None where a real difference remains."""
     pairs = list(zip(core, in_file, strict=True))
     filled = [(ours, theirs) for ours, theirs in pairs if ours.strip(BLANKS)]
     if not all(_reads(theirs.strip(BLANKS), ours.strip(BLANKS)) for ours, theirs in filled):
@@ -247,7 +247,7 @@ def _without_numbers(wanted: _Wanted) -> _Wanted | None:
 
 
 def _new_without_numbers(lines: Sequence[str], mark: str, likely: range, gap: str) -> tuple[str, ...] | None:
-    """The new lines without their numbers, where they have `likely` ones; None where some are hard to tell from content."""
+    """The new lines without their `likely` numbers; None where those are hard to tell from content."""
     found = [_NUMBERED.fullmatch(line) for line in lines]
     real = [m if m and m["mark"].strip(" ") == mark and int(m["number"]) in likely else None for m in found]
     numbers = [int(match["number"]) for match in real if match is not None]
