@@ -311,8 +311,7 @@ async def test_an_error_inside_a_tool_still_leaves_the_conversation_whole() -> N
     assert desk.kinds()[-1] == "turn.ended"
 
 
-async def test_a_passing_fault_is_retried_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llamagent_server.agent.asking.RETRY_SECONDS", (0.0, 0.0))
+async def test_a_passing_fault_is_retried_and_said() -> None:
     busy = ModelFailed("The server is busy.", retryable=True)
     desk = Desk([fails(busy), fails(busy), reply("here")])
     assert (await desk.ask().result()).answer == "here"
