@@ -2,17 +2,19 @@
 
 import asyncio
 from contextlib import suppress
+from contextvars import ContextVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llamagent_server.agent.ports import Consent, ConsentDecision, Failure
+from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, ReviewAnswer
 from llamagent_server.core.messages import AssistantMessage, Finish, Json, Reply, ToolCall, ToolMessage
+from llamagent_server.core.proposals import Proposal
 from llamagent_server.core.records import replay
 from llamagent_server.core.transcript import Transcript
 from llamagent_server.errors import ContextOverflow, LlamagentError, ModelFailed, ModelLacksTools, ModelNotFound
 from llamagent_server.settings import Settings
-from tests.agent.doubles import Desk, Hang, Reviewer, accept, call, lie, reject, reply
+from tests.agent.doubles import Desk, Hang, Project, Reviewer, accept, call, lie, reject, reply
 
 json_values: st.SearchStrategy[Json] = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.text(max_size=4), st.just(["a"])
@@ -22,7 +24,8 @@ keys = st.sampled_from(["path", "content", "command", "start", "filepath", "cmd"
 tool_calls = st.builds(
     lambda name, arguments, problem: ToolCall(call("x").id, name, arguments, problem=problem),
     names,
-    st.dictionaries(keys, json_values | st.sampled_from(["a.py", "b.py", "make"]), max_size=3),
+    st.sampled_from([{"path": "a.py", "content": "b"}, {"path": "a.py"}, {"command": "make"}])
+    | st.dictionaries(keys, json_values, max_size=3),
     st.sampled_from([None, None, None, "cut"]),
 )
 replies = st.builds(
@@ -40,8 +43,8 @@ failures = st.sampled_from(
         Failure(ContextOverflow("too long")),
     ]
 )
+STALLED: ContextVar[asyncio.Event] = ContextVar("STALLED")
 scripts = st.lists(st.one_of(replies, replies, replies, failures, st.just("hang")), max_size=8)
-reviewers = st.sampled_from([accept, reject, lie])
 
 
 def rearmed(script: list[Reply | Failure | str]) -> list[Reply | Failure | Hang]:
@@ -59,21 +62,33 @@ def rearmed(script: list[Reply | Failure | str]) -> list[Reply | Failure | Hang]
     return fresh
 
 
+async def stall(proposal: Proposal, project: Project) -> ReviewAnswer:
+    """A person who never answers: the turn can only be cancelled."""
+    STALLED.get().set()
+    await asyncio.Event().wait()
+    return accept(proposal, project)
+
+
 async def play(desk: Desk) -> None:
     for _ in range(3):
+        stalled = asyncio.Event()
+        STALLED.set(stalled)
         turn = desk.ask()
-        hang = next((entry for entry in desk.model.script if isinstance(entry, Hang)), None)
-        if hang is not None:
-            waiter = asyncio.ensure_future(hang.started.wait())
-            await asyncio.wait([waiter, asyncio.ensure_future(turn.result())], return_when=asyncio.FIRST_COMPLETED)
+        hangs = [entry.started.wait() for entry in desk.model.script if isinstance(entry, Hang)]
+        waiters = [asyncio.ensure_future(waiter) for waiter in (*hangs, stalled.wait())]
+        result = asyncio.ensure_future(turn.result())
+        await asyncio.wait([*waiters, result], return_when=asyncio.FIRST_COMPLETED)
+        for waiter in waiters:
             waiter.cancel()
-            turn.cancel()
+        turn.cancel()
         with suppress(LlamagentError):
-            await turn.result()
+            await result
 
 
 @settings(deadline=None, max_examples=150)
-@given(scripts, reviewers, st.lists(st.sampled_from(list(ConsentDecision)), max_size=3))
+@given(
+    scripts, st.sampled_from([accept, reject, lie, stall]), st.lists(st.sampled_from(list(ConsentDecision)), max_size=3)
+)
 def test_any_mixture_ends_in_a_whole_conversation(
     script: list[Reply | Failure | str], reviewer: Reviewer, decisions: list[ConsentDecision]
 ) -> None:
