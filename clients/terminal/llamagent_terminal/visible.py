@@ -1,0 +1,40 @@
+"""Text from models and files made safe to show: what could move the cursor, hide or reorder text becomes visible."""
+
+import unicodedata
+
+# Controls (terminal escapes among them), formats (bidi and zero-width characters), lone surrogates, private use, and
+# the two separators that some terminals break lines at.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_NAMES = {"\x1b": "<ESC>", "\r": "␍", "\x7f": "<DEL>", "\x00": "<NUL>"}
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """`text` with every invisible or controlling character spelled out, but for those in `keep`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char in keep else _shown(char) for char in text)
+
+
+def line(text: str) -> str:
+    """For names and for commands: nothing that ends a line or moves within it gets through."""
+    return visible(text)
+
+
+def code(text: str) -> str:
+    """For one line of a file: tabs stay."""
+    return visible(text, keep="\t")
+
+
+def prose(text: str) -> str:
+    """For the words of a model: lines, tabs and the joiners inside words and emoji stay. CRLF becomes LF."""
+    return visible(text.replace("\r\n", "\n"), keep="\n\t\u200c\u200d")
+
+
+def _shown(char: str) -> str:
+    if unicodedata.category(char) not in _HIDDEN:
+        return char
+    if (name := _NAMES.get(char)) is not None:
+        return name
+    if char < " ":
+        return f"^{chr(ord(char) + 64)}"
+    return f"<U+{ord(char):04X}>"
