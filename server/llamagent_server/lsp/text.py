@@ -1,7 +1,7 @@
 """A document's text by lines, and its positions in every encoding that LSP knows.
 
-A line ends at "\\n", "\\r\\n" or a lone "\\r" and nowhere else (LSP 3.17, Text Documents). A position beyond a line's end
-means that end, one beyond the last line the end of the text, and one inside of a character that character's beginning.
+A line ends at "\\n", "\\r\\n" or a lone "\\r" and nowhere else (LSP 3.17, Text Documents). A position beyond a line's
+end means that end, one beyond the last line the end of the text, one inside of a character that character's beginning.
 """
 
 import re
@@ -122,8 +122,10 @@ def _pair(raw: bytes) -> bool:
 
 def _split(text: str) -> list[str]:
     """The lines with their ends. The last one has none, and may be empty."""
+    if "\n" not in text and "\r" not in text:
+        return [text]
     lines = _LINE.findall(text)
-    if not lines or lines[-1].endswith(("\n", "\r")):
+    if lines[-1].endswith(("\n", "\r")):
         lines.append("")
     return lines
 
