@@ -1,0 +1,46 @@
+"""A program whose output is read line by line, such as the search program. It never outlives the reading."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from llamagent_server.processes.threads import Cancel, start
+
+
+def read_lines(
+    argv: Sequence[str], *, cwd: Path, given: bytes, separator: bytes, take: Callable[[bytes], bool], cancel: Cancel
+) -> int | None:
+    """Run `argv` with `given` on its stdin and hand each piece of its output to `take`, until that gives False.
+
+    The exit status, or None where it was stopped by `take` or by `cancel`. Raises OSError where it cannot be started.
+    """
+    process = subprocess.Popen(
+        argv, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    cancel.on_ask(process.kill)
+    with process:
+        feeding = start(lambda: _feed(process, given), "llamagent-feed")
+        whole = _pieces(process, separator, take)
+        if not whole:
+            process.kill()
+        feeding.exception()
+    return process.returncode if whole and not cancel.asked else None
+
+
+def _feed(process: "subprocess.Popen[bytes]", given: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(given)
+        process.stdin.close()
+    except OSError:
+        return  # it ended, or was ended, before it had read everything
+
+
+def _pieces(process: "subprocess.Popen[bytes]", separator: bytes, take: Callable[[bytes], bool]) -> bool:
+    assert process.stdout is not None
+    rest = b""
+    while chunk := process.stdout.read1(1 << 16):
+        *pieces, rest = (rest + chunk).split(separator)
+        if not all(take(piece) for piece in pieces):
+            return False
+    return not rest or take(rest)

@@ -1,0 +1,76 @@
+"""Blocking work off the event loop, in daemon threads of its own: none of them keeps the daemon from ending."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Cancel:
+    """Tells blocking work to stop: sets a flag and calls what the work asked to be called (killing a child, say)."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked = False
+        self._actions: list[Callable[[], None]] = []
+
+    @property
+    def asked(self) -> bool:
+        return self._asked
+
+    def on_ask(self, action: Callable[[], None]) -> None:
+        """Call `action` when stopping is asked for; at once when it already was."""
+        with self._lock:
+            if not self._asked:
+                self._actions.append(action)
+                return
+        action()
+
+    def ask(self) -> None:
+        with self._lock:
+            self._asked = True
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+
+def start(work: Callable[[], T], name: str) -> "Future[T]":
+    """Begin `work` in a daemon thread."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, only waited for
+
+    def carry() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - carried to whoever waits for the future
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=carry, name=name, daemon=True).start()
+    return future
+
+
+async def off_loop(work: Callable[[Cancel], T], *, name: str = "llamagent-work", linger: float = 0.0) -> T:
+    """The result of `work`, done off the loop.
+
+    When the awaiting task is cancelled the work is asked to stop, and given at most `linger` seconds to have stopped.
+    """
+    cancel = Cancel()
+    done = asyncio.wrap_future(start(lambda: work(cancel), name))
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        cancel.ask()
+        done.add_done_callback(_retrieve)
+        await asyncio.wait({done}, timeout=linger)
+        raise
+
+
+def _retrieve(done: "asyncio.Future[T]") -> None:
+    """Nobody waits any more: an exception is looked at, so that it is not reported as forgotten."""
+    if not done.cancelled():
+        done.exception()

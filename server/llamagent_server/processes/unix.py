@@ -1,0 +1,61 @@
+"""A command under its guardian (Linux, macOS and other Unix systems)."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from llamagent_server.processes.child import Ending
+
+GUARDIAN = Path(__file__).with_name("guardian.py")
+
+
+def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "GuardedChild":
+    """Start `argv` under a guardian. Raises OSError where the folder or the interpreter cannot be used."""
+    # -I and -S: nothing of the person's or the project's Python setup is loaded into the guardian.
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(GUARDIAN), *argv],
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    return GuardedChild(process)
+
+
+class GuardedChild:
+    """The daemon's end of a guardian: its stdin is the leash, its stderr the report (see processes/guardian.py)."""
+
+    def __init__(self, guardian: "subprocess.Popen[bytes]") -> None:
+        if guardian.stdin is None or guardian.stdout is None or guardian.stderr is None:
+            raise ValueError("a guardian needs its three pipes")
+        self._guardian = guardian
+        self._leash, self.output, self._report = guardian.stdin, guardian.stdout, guardian.stderr
+        self._lock = threading.Lock()
+
+    output: BinaryIO
+
+    def wait(self) -> Ending:
+        told: dict[str, str] = {}
+        with self._report:
+            for line in self._report:
+                word, _, rest = line.decode("utf-8", "replace").rstrip("\n").partition(" ")
+                told[word] = rest
+        self._guardian.wait()
+        self.end()
+        if "error" in told:
+            return Ending(error=told["error"])
+        return Ending(
+            code=int(told["exit"]) if "exit" in told else None,
+            signal=int(told["signal"]) if "signal" in told else None,
+            left=int(told.get("left", 0)),
+        )
+
+    def end(self) -> None:
+        with self._lock:
+            if not self._leash.closed:
+                self._leash.close()
