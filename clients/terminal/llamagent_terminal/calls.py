@@ -1,0 +1,58 @@
+"""Tool calls and their results in a few words. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llamagent_terminal.screen import Span, Style, clipped
+from llamagent_terminal.visible import code, line
+
+_MOST_COLUMNS = 100
+_OUTPUT_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    name: str
+    arguments: Mapping[str, Any]
+
+
+def call_line(call: Call) -> tuple[Span | str, ...]:
+    """What the model wants: a command in full, anything else shortened."""
+    if call.name == "run_command":
+        return (f"$ {line(str(call.arguments.get('command', '')))}",)
+    words = " ".join(_argument(key, value) for key, value in call.arguments.items())
+    return (line(call.name), " ", clipped(words, _MOST_COLUMNS))
+
+
+def _argument(key: str, value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    if "\n" in text:
+        return f"{line(key)}=({text.count(chr(10)) + 1} lines)"
+    return line(text) if key in ("path", "pattern", "name") else f"{line(key)}={line(text)}"
+
+
+def result_lines(call: Call, event: Mapping[str, Any]) -> Iterator[Span]:
+    """What became of a call (a `tool.returned` event): the output of a command, a count for what was only read."""
+    content, seconds = str(event["content"]), f"{event['seconds']:.1f} s"
+    lines = content.rstrip("\n").split("\n")
+    if not event["ok"]:
+        yield from _shortened(lines, Style.ERROR)
+    elif call.name == "run_command":
+        yield from _shortened(lines, Style.DIM)
+    elif len(lines) == 1 and len(lines[0]) <= _MOST_COLUMNS:
+        yield Span(code(lines[0]), Style.DIM)
+    else:
+        more = ", cut short" if event.get("truncated") else ""
+        yield Span(f"{len(lines)} lines{more}, {seconds}", Style.DIM)
+
+
+def _shortened(lines: list[str], style: Style) -> Iterator[Span]:
+    """The beginning and, mostly, the end: what went wrong stands there."""
+    if len(lines) > _OUTPUT_LINES:
+        first = _OUTPUT_LINES // 3
+        last = _OUTPUT_LINES - first - 1
+        lines = [*lines[:first], f"... {len(lines) - first - last} more lines ...", *lines[-last:]]
+    for text in lines:
+        yield Span(code(text), style)

@@ -1,0 +1,109 @@
+"""`llamagent-server chat`: the conversation mode."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from llamagent_terminal import slash, terminal
+from llamagent_terminal.ask import INTERRUPTED, make_screen, resume_newest, say_failed, say_gone
+from llamagent_terminal.options import Options
+from llamagent_terminal.screen import Screen, Span, Style
+from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, opened
+from llamagent_terminal.terminal import raising_interrupts
+
+_HISTORY = Path("~/.llamagent/chat_history")
+_HISTORY_LINES = 1000
+_QUOTES = '"""'
+
+
+def chat(options: Options) -> int:
+    """Talk until the person leaves. Returns the exit code."""
+    terminal.leave_on_hangup()
+    screen = make_screen(sys.stdout)
+    try:
+        with opened(options, screen) as session, _history():
+            screen.line(
+                Span(f"llamagent in {options.folder}", Style.BOLD), "   /help lists the commands, Ctrl-D leaves"
+            )
+            if options.resume:
+                resume_newest(session)
+            while (text := read_prompt(screen, session)) is not None:
+                if text.strip() in ("/quit", "/exit"):
+                    break
+                _answer(session, text, options)
+            return 0
+    except RequestFailed as error:
+        return say_failed(screen, error)
+    except DaemonGone as gone:
+        return say_gone(screen, gone)
+    except (Quit, KeyboardInterrupt):
+        return INTERRUPTED
+
+
+def _answer(session: Session, text: str, options: Options) -> None:
+    try:
+        if slash.is_command(text):
+            slash.run(session, text)
+        elif text.strip():
+            session.ask(text, read_only=options.read_only)
+    except RequestFailed as error:
+        say_failed(session.screen, error)
+
+
+def read_prompt(screen: Screen, session: Session) -> str | None:
+    """What the person says, over several lines when one ends in a backslash or after three quotes; None at the end.
+
+    Ctrl-C drops what was typed so far. Raises DaemonGone when the daemon ends meanwhile.
+    """
+    screen.end_flow()
+    first, more = ("› ", "… ") if screen.unicode else ("> ", ". ")
+    lines: list[str] = []
+    while True:
+        try:
+            with session.waking(), raising_interrupts():
+                lines.append(input(more if lines else first))
+        except EOFError:
+            screen.line()
+            return None
+        except KeyboardInterrupt:
+            session.require_daemon()
+            screen.line()
+            lines.clear()
+            continue
+        text = _whole(lines)
+        if text is not None:
+            return text
+
+
+def _whole(lines: list[str]) -> str | None:
+    """The text of `lines`; None when another line belongs to it."""
+    joined = "\n".join(lines)
+    if joined.lstrip().startswith(_QUOTES):
+        inner = joined.lstrip()[len(_QUOTES) :]
+        return inner.rstrip()[: -len(_QUOTES)].strip("\n") if inner.rstrip().endswith(_QUOTES) else None
+    if lines[-1].endswith("\\"):
+        lines[-1] = lines[-1][:-1]
+        return None
+    return joined
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Line editing with what was typed before; a system without readline has neither."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    path = _HISTORY.expanduser()
+    readline.set_history_length(_HISTORY_LINES)
+    with suppress(OSError):  # none yet, or not readable: then it begins empty
+        readline.read_history_file(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # a full disk or a read-only home must not spoil the leaving
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.touch(mode=0o600)
+            readline.write_history_file(path)

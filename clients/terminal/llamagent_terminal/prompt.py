@@ -1,0 +1,57 @@
+"""Questions to the person: no answer of any kind is a yes."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from llamagent_terminal.screen import Screen, Span, Style
+from llamagent_terminal.terminal import discard_typed, read_line
+
+# English, French, German: what a person's fingers type without thinking.
+_YES = frozenset({"y", "yes", "o", "oui", "j", "ja"})
+_ALWAYS = frozenset({"a", "always"})
+
+
+class Answer(StrEnum):
+    YES = "yes"
+    ALWAYS = "always"
+    NO = "no"
+    NONE = "none"  # the question was taken back, or Ctrl-C was pressed
+
+
+def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, always: bool = False) -> Answer:
+    """`always` offers a third answer; `stop` tells when the question is no longer one."""
+    choices = "[y/N, a = always in this session]" if always else "[y/N]"
+    typed = _asked(screen, stop, Span(question, Style.BOLD), f" {choices} ")
+    if typed is None:
+        return Answer.NONE
+    word = typed.strip().casefold()
+    if word in _YES:
+        return Answer.YES
+    return Answer.ALWAYS if always and word in _ALWAYS else Answer.NO
+
+
+def reason(screen: Screen, stop: Callable[[], bool]) -> str | None:
+    """Why the answer was no, for the model; None when the person gives none."""
+    words = Span("Why not? (told to the model; Enter for nothing) ", Style.DIM)
+    return (_asked(screen, stop, words) or "").strip() or None
+
+
+def choice(screen: Screen, question: str, titles: Sequence[str], stop: Callable[[], bool]) -> int | None:
+    """The index of one of `titles`; None for no answer. With two, the first is the yes."""
+    if len(titles) <= 2:
+        answer = yes_or_no(screen, f"{question} {titles[0]}?", stop)
+        return {Answer.YES: 0, Answer.NO: len(titles) - 1 if len(titles) == 2 else None}.get(answer)
+    screen.line(Span(question, Style.BOLD))
+    for number, title in enumerate(titles, 1):
+        screen.line(f"  {number}  {title}")
+    typed = (_asked(screen, stop, f"[1-{len(titles)}, Enter for none] ") or "").strip()
+    return int(typed) - 1 if typed.isdecimal() and 1 <= int(typed) <= len(titles) else None
+
+
+def _asked(screen: Screen, stop: Callable[[], bool], *question: Span | str) -> str | None:
+    discard_typed()
+    screen.prompt(*question)
+    typed = read_line(stop)
+    if not typed and (typed is None or stop()):
+        screen.line()
+    return typed

@@ -1,0 +1,170 @@
+"""What the daemon asks of the person: may this edit be made, may this command run, and whatever else needs a yes."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from llamagent_server.lsp import wire
+from llamagent_terminal import prompt
+from llamagent_terminal.apply import Change, perform, plan
+from llamagent_terminal.client import Asked
+from llamagent_terminal.diff import Kind
+from llamagent_terminal.options import Consent
+from llamagent_terminal.prompt import Answer
+from llamagent_terminal.screen import Screen, Span, Style
+from llamagent_terminal.show import EDITOR, HARNESS, TOOL, head, say
+from llamagent_terminal.textedit import Encoding, WrongEdit
+from llamagent_terminal.visible import code, line
+
+NO_TERMINAL = "there is no terminal to ask in"
+
+_ROW_STYLES = {
+    Kind.HUNK: Style.HUNK,
+    Kind.SAME: Style.PLAIN,
+    Kind.REMOVED: Style.REMOVED,
+    Kind.ADDED: Style.ADDED,
+    Kind.NOTE: Style.DIM,
+}
+
+
+class Desk:
+    """Where questions land. `asks`: whether a person can be asked; `stop(request)`: whether a question is void.
+
+    `refusals` and `consents` count the answers of the running turn; `settled` gets the calls that were refused here,
+    whose result needs no telling.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        root: Path,
+        consent: Consent,
+        *,
+        asks: bool,
+        stop: Callable[[Asked], bool],
+        settled: set[str],
+    ) -> None:
+        self.encoding: Encoding = "utf-16"
+        self.refusals = 0
+        self.consents = 0
+        self._screen = screen
+        self._root = root
+        self._consent = consent
+        self._asks = asks
+        self._stop = stop
+        self._settled = settled
+
+    def begin_turn(self) -> None:
+        self.refusals = self.consents = 0
+
+    # --- Edits
+
+    def review(self, request: Asked) -> dict[str, object]:
+        """`workspace/applyEdit`: the diff is shown, and written after the yes."""
+        try:
+            changes = plan(request.params.get("edit") or {}, self._root, self.encoding)
+            self._show(changes)
+            answer, reason = self._ask(request, _apply_question(changes), always=False)
+            if answer is not Answer.YES:
+                self._screen.line(Span("  left as it is", Style.DIM))
+                return self._not_applied(reason)
+            perform(changes, self._root)
+        except WrongEdit as error:
+            say(self._screen, HARNESS, f"not applied: {error}")
+            return {"applied": False, "failureReason": str(error)}
+        self.consents += 1
+        self._screen.line(Span("  written", Style.ADDED))
+        return {"applied": True}
+
+    def _not_applied(self, reason: str | None) -> dict[str, object]:
+        self.refusals += 1
+        return {"applied": False, **({"failureReason": reason} if reason else {})}
+
+    def _show(self, changes: tuple[Change, ...]) -> None:
+        for change in changes:
+            new = " (new file)" if change.before is None else ""
+            difference = change.diff
+            self._screen.line()
+            counts = (Span(f"  +{difference.added}", Style.ADDED), Span(f" -{difference.removed}", Style.REMOVED))
+            head(self._screen, EDITOR, Span(line(change.name), Style.BOLD), new, *counts)
+            for row in difference.rows:
+                sign = "" if row.kind is Kind.HUNK else row.kind.value
+                self._screen.line(Span(sign + code(row.text), _ROW_STYLES[row.kind]))
+
+    # --- Commands
+
+    def consent(self, request: Asked) -> dict[str, object]:
+        """`llamagent/consent`: the command exactly as it would run, and where."""
+        command, call = str(request.params.get("command", "")), str(request.params.get("call", ""))
+        first, *more = command.split("\n")
+        head(self._screen, TOOL, Span(f"$ {line(first)}", Style.BOLD))
+        for text in more:
+            self._screen.line("            ", Span(code(text), Style.BOLD))
+        self._screen.line(
+            "  ", Span(f"in {line(str(request.params.get('cwd', '')))}, {_walls(request.params)}", Style.DIM)
+        )
+        answer, reason = self._ask(request, "Run it?", always=True)
+        if answer in (Answer.YES, Answer.ALWAYS):
+            self.consents += 1
+            return {"decision": "always" if answer is Answer.ALWAYS else "run"}
+        self.refusals += 1
+        self._settled.add(call)
+        self._screen.line(Span("  not run", Style.DIM))
+        return {"decision": "refuse", **({"reason": reason} if reason else {})}
+
+    # --- Anything else
+
+    def choose(self, request: Asked) -> dict[str, object] | None:
+        """`window/showMessageRequest`: with nobody to ask, the last action (Not now, Refuse, ...)."""
+        message, actions = str(request.params.get("message", "")), request.params.get("actions") or []
+        titles = [str(action.get("title", "")) for action in actions]
+        if not titles:
+            say(self._screen, HARNESS, message)
+            return None
+        if not self._asks:
+            say(self._screen, HARNESS, f"{message} {titles[-1]}: {NO_TERMINAL}.")
+            return dict(actions[-1])
+        chosen = prompt.choice(self._screen, message, titles, lambda: self._stop(request))
+        return None if chosen is None else dict(actions[chosen])
+
+    def save(self, request: Asked) -> dict[str, object]:
+        """`llamagent/save`: whatever was applied is on disk already."""
+        return {"saved": list(request.params.get("uris") or [])}
+
+    def _ask(self, request: Asked, question: str, *, always: bool) -> tuple[Answer, str | None]:
+        """The answer, and for a no its reason."""
+        if self._consent is not Consent.ASK:
+            self._screen.line(Span(f"{question} {self._consent} (--{self._consent})", Style.DIM))
+            return Answer(self._consent.value), "refused by --no" if self._consent is Consent.NO else None
+        if not self._asks:
+            self._screen.line(Span(f"{question} no: {NO_TERMINAL} (--yes accepts, --no refuses)", Style.HARNESS))
+            return Answer.NO, NO_TERMINAL
+
+        def stop() -> bool:
+            return self._stop(request)
+
+        answer = prompt.yes_or_no(self._screen, question, stop, always=always)
+        return answer, prompt.reason(self._screen, stop) if answer is Answer.NO else None
+
+
+def _apply_question(changes: tuple[Change, ...]) -> str:
+    if len(changes) == 1:
+        return f"{'Create' if changes[0].before is None else 'Apply to'} {line(changes[0].name)}?"
+    return f"Apply to {len(changes)} files?"
+
+
+def _walls(params: Mapping[str, Any]) -> str:
+    if not params.get("sandboxed"):
+        return "not sandboxed"
+    return "sandboxed, with network" if params.get("network") else "sandboxed, no network"
+
+
+HANDLERS: dict[str, Callable[[Desk, Asked], object]] = {
+    "workspace/applyEdit": Desk.review,
+    wire.CONSENT: Desk.consent,
+    wire.SAVE: Desk.save,
+    "window/showMessageRequest": Desk.choose,
+    "window/workDoneProgress/create": lambda _desk, _request: None,
+    "client/registerCapability": lambda _desk, _request: None,
+    "client/unregisterCapability": lambda _desk, _request: None,
+}

@@ -1,0 +1,154 @@
+"""What differs between terminals and between systems: is one there, how wide, a line that can be interrupted."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TextIO
+
+_POLL_SECONDS = 0.1
+
+
+def can_ask() -> bool:
+    """Whether a person sits there who sees a question and can answer it."""
+    return sys.stdin is not None and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether lines on `stream` can be overwritten."""
+    return stream.isatty() and os.environ.get("TERM", "") != "dumb" and _understands_escapes()
+
+
+def wants_colour(stream: TextIO) -> bool:
+    return is_live(stream) and not os.environ.get("NO_COLOR")
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    return shutil.get_terminal_size().columns
+
+
+def make_safe(stream: TextIO) -> None:
+    """Characters that the stream's encoding lacks are spelled out instead of ending the program."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _understands_escapes() -> bool:
+    """Windows consoles must be told to."""
+    if sys.platform != "win32":
+        return True
+    import ctypes
+
+    kernel, handle, mode = ctypes.windll.kernel32, -11, ctypes.c_ulong()
+    console = kernel.GetStdHandle(handle)
+    virtual_terminal = 0x0004
+    if not kernel.GetConsoleMode(console, ctypes.byref(mode)):
+        return False
+    return bool(kernel.SetConsoleMode(console, mode.value | virtual_terminal))
+
+
+# --- Reading -------------------------------------------------------------------------------------------------------
+
+
+def discard_typed() -> None:
+    """Forget what was typed before the question was on the screen: it was no answer to it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+    else:
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def read_line(stop: Callable[[], bool]) -> str | None:
+    """A line that the person types, "" at the end of input (Ctrl-D); None as soon as `stop` says so."""
+    return _read_line_in_thread(stop) if sys.platform == "win32" else _read_line_by_select(stop)
+
+
+def _read_line_by_select(stop: Callable[[], bool]) -> str | None:
+    import select
+
+    handle = sys.stdin.fileno()
+    typed = b""
+    while not typed.endswith(b"\n"):
+        if stop():
+            return None
+        if select.select([handle], [], [], _POLL_SECONDS)[0]:
+            piece = os.read(handle, 4096)
+            if not piece:
+                break
+            typed += piece
+    return typed.decode(errors="replace").rstrip("\r\n")
+
+
+def _read_line_in_thread(stop: Callable[[], bool]) -> str | None:
+    """Consoles cannot be waited for there: a question taken back leaves a thread that ends with the next line."""
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.append(sys.stdin.readline()), daemon=True)
+    reader.start()
+    while reader.is_alive():
+        if stop():
+            return None
+        reader.join(_POLL_SECONDS)
+    return lines[0].rstrip("\r\n") if lines else ""
+
+
+# --- Signals -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def on_interrupt(pressed: Callable[[], None]) -> Iterator[None]:
+    """Within, Ctrl-C calls `pressed` instead of raising KeyboardInterrupt in the middle of whatever runs."""
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        pressed()
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Within, Ctrl-C raises KeyboardInterrupt."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def leave_on_hangup() -> None:
+    """Being told to end, or losing the terminal, ends the program in order: the daemon is ended and the terminal is as
+    before."""
+
+    def handler(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, handler)
+
+
+def interrupt_reading() -> None:
+    """Raise KeyboardInterrupt in the main thread even while it waits for a line; called from another thread."""
+    if sys.platform == "win32":
+        import _thread
+
+        _thread.interrupt_main()  # seen with the next key
+    else:
+        main = threading.main_thread().ident
+        if main is not None:
+            signal.pthread_kill(main, signal.SIGINT)

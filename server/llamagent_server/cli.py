@@ -1,0 +1,204 @@
+"""argv -> serve | ask | chat | demo | doctor, and nothing else. Each imports its own world late: starts are measured."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llamagent_server import __version__
+
+if TYPE_CHECKING:
+    from llamagent_server.core.messages import Json
+    from llamagent_terminal.options import Options
+
+USAGE_ERROR = 2
+FAILED = 1
+
+# Settings that the command line may set: flags, the setting's name, its type, its help.
+_OVERRIDES: tuple[tuple[tuple[str, ...], str, type, str], ...] = (
+    (("-m", "--model"), "model", str, "the model, such as qwen3.5:4b"),
+    (("-t", "--temperature"), "temperature", float, "from 0 to 2"),
+    (("--num-ctx",), "num_ctx", int, "the context window, in tokens"),
+    (("--url",), "url", str, "the model server"),
+    (("--provider",), "provider", str, "ollama, openai or embedded"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    help: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that `argv` names (default: the process's) and return the exit code; 2 for a wrong one."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    try:
+        parsed = parser.parse_args(given or ["serve"])
+    except SystemExit as ended:  # argparse has said what is wrong, or has shown the help
+        return int(ended.code or 0)
+    command: Command = parsed.row
+    try:
+        return command.run(parsed)
+    except BrokenPipeError:  # whoever read our output has left, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="llamagent-server",
+        description="A coding agent on a local model, as a language server: it proposes, you review.",
+        epilog="Without a command it serves an editor over stdio. `llamagent-server COMMAND --help` says more.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"llamagent-server {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for row in COMMANDS:
+        added = commands.add_parser(row.name, help=row.help, description=_sentence(row.help), allow_abbrev=False)
+        row.arguments(added)
+        added.set_defaults(row=row)
+    return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+# --- Arguments -----------------------------------------------------------------------------------------------------
+
+
+def _add_overrides(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("settings", "for this run; the rest comes from ~/.llamagent and the project")
+    for flags, name, kind, words in _OVERRIDES:
+        group.add_argument(*flags, dest=name, type=kind, metavar=name.upper(), help=words)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--stdio", action="store_true", help="over stdin and stdout (the default)")
+    where.add_argument("--tcp", type=_address, metavar="HOST:PORT", help="over TCP; needs --token-file")
+    parser.add_argument("--token-file", type=Path, metavar="F", help="holds the word that clients must say")
+    _add_log_file(parser)
+    _add_overrides(parser)
+
+
+def _add_conversation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-c", "--continue", dest="resume", action="store_true", help="go on with the newest conversation"
+    )
+    parser.add_argument("--read", action="store_true", help="only look: edits and commands are refused")
+    parser.add_argument(
+        "--dir", type=_folder, default=".", metavar="D", help="the project's folder (default: this one)"
+    )
+    parser.add_argument("--trust", action="store_true", help="trust the folder's own settings, skills and instructions")
+    _add_log_file(parser)
+    _add_overrides(parser)
+
+
+def _add_ask(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", help="what to do; - or nothing: read it from stdin")
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument("--yes", action="store_true", help="accept every edit and command without asking")
+    answers.add_argument("--no", action="store_true", help="refuse every edit and command without asking")
+    parser.add_argument("--json", action="store_true", help="print the trace, one event a line, then the result")
+    _add_conversation(parser)
+
+
+def _add_log_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--log-file", type=Path, metavar="F", help="the daemon's log, also in this file")
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:9257")
+    return host.strip("[]"), int(port)
+
+
+def _folder(text: str) -> Path:
+    path = Path(text).resolve()
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return path
+
+
+# --- Commands ------------------------------------------------------------------------------------------------------
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from llamagent_server.lsp.main import ServeOptions, serve_stdio, serve_tcp
+
+    if given.tcp is None:
+        return serve_stdio(ServeOptions(overrides=_overrides(given), log_file=given.log_file))
+    if given.token_file is None:
+        return _wrong("serve --tcp needs --token-file F: a file whose content clients must send as the token")
+    host, port = given.tcp
+    return serve_tcp(
+        ServeOptions(
+            overrides=_overrides(given), log_file=given.log_file, host=host, port=port, token_file=given.token_file
+        )
+    )
+
+
+def _ask(given: argparse.Namespace) -> int:
+    text = given.text
+    if text in (None, "-"):
+        if sys.stdin is None or sys.stdin.isatty():
+            return _wrong('say what to do: llamagent-server ask "text"')
+        text = sys.stdin.read()
+    if not text.strip():
+        return _wrong("there is nothing to ask: the text is empty")
+    from llamagent_terminal.ask import ask
+
+    return ask(text, _options(given))
+
+
+def _chat(given: argparse.Namespace) -> int:
+    from llamagent_terminal.chat import chat
+
+    return chat(_options(given))
+
+
+def _options(given: argparse.Namespace) -> "Options":
+    from llamagent_terminal.client import serve_command
+    from llamagent_terminal.options import Consent, Options
+
+    named = vars(given)
+    return Options(
+        folder=given.dir,
+        daemon=serve_command(*_serve_flags(given)),
+        consent=Consent.YES if named.get("yes") else Consent.NO if named.get("no") else Consent.ASK,
+        read_only=given.read,
+        json=named.get("json", False),
+        resume=given.resume,
+        trust=given.trust,
+    )
+
+
+def _overrides(given: argparse.Namespace) -> "dict[str, Json]":
+    return {name: value for _, name, _, _ in _OVERRIDES if (value := getattr(given, name)) is not None}
+
+
+def _serve_flags(given: argparse.Namespace) -> tuple[str, ...]:
+    """The overrides as flags for the daemon that the client starts."""
+    flags = [f"{flag[-1]}={value}" for flag, name, _, _ in _OVERRIDES if (value := getattr(given, name)) is not None]
+    return (*flags, *([f"--log-file={given.log_file}"] if given.log_file is not None else []))
+
+
+def _wrong(words: str) -> int:
+    sys.stderr.write(f"llamagent-server: {words}\n")
+    return USAGE_ERROR
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("serve", "speak LSP with an editor", _add_serve, _serve),
+    Command("ask", "let the model answer or do something, once", _add_ask, _ask),
+    Command("chat", "talk with the model", _add_conversation, _chat),
+)
