@@ -38,6 +38,14 @@ def parse(cls: type[T], value: object, where: str = "") -> T:
     return cls(**found)
 
 
+def parse_known(cls: type[T], value: object) -> T:
+    """As `parse`, but keys that are unknown here are passed over: a newer client may answer more than we ask."""
+    known = _fields(typing.cast(Hashable, cls))
+    if isinstance(value, Mapping):
+        value = {key: item for key, item in value.items() if key in known}
+    return parse(cls, value, "The answer")
+
+
 def type_name(hint: Any) -> str:
     """How a person would name the type `hint` of a field: `a string`, `"agent" or "read"`, `a list`, ..."""
     return _expected(hint)

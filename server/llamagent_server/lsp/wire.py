@@ -11,9 +11,9 @@ from typing import Literal
 
 from llamagent_server.agent import results
 from llamagent_server.core.messages import Json
-from llamagent_server.lsp.strict import parse
+from llamagent_server.lsp.strict import parse, parse_known
 
-__all__ = ["COMMANDS", "METHODS", "PREFIX", "PROTOCOL_VERSION", "Command", "Flags", "Method", "parse"]
+__all__ = ["COMMANDS", "METHODS", "PREFIX", "PROTOCOL_VERSION", "Command", "Flags", "Method", "parse", "parse_known"]
 
 PROTOCOL_VERSION = 1
 PREFIX = "llamagent."

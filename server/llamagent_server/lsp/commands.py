@@ -1,0 +1,106 @@
+"""`workspace/executeCommand`: which command is meant, its arguments, and its one call into the agent."""
+
+import asyncio
+import difflib
+from collections.abc import Awaitable, Callable
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from llamagent_server.agent.results import Started, TurnResult
+from llamagent_server.core.events import camel, record
+from llamagent_server.core.messages import Json
+from llamagent_server.core.policy import Mode
+from llamagent_server.errors import BadArgument, LlamagentError
+from llamagent_server.lsp import wire
+from llamagent_server.lsp.attachments import attachment
+from llamagent_server.lsp.client import JsonMap
+from llamagent_server.lsp.progress import Token
+from llamagent_server.lsp.server import Session
+from llamagent_server.lsp.strict import type_name
+
+if TYPE_CHECKING:
+    from llamagent_server.agent.turns import Turn
+
+Door = Callable[[Session, Any, Token | None], Awaitable[object]]
+
+
+async def execute(session: Session, params: JsonMap) -> dict[str, Json]:
+    """The command's result as JSON. Raises LlamagentError."""
+    command = _command(params.get("command") if params else None)
+    arguments: Any = wire.parse(command.arguments, _only_argument(params.get("arguments"), command))
+    door = _DOORS.get(command.name)
+    if door is not None:
+        result = await door(session, arguments, _token(params.get("workDoneToken")))
+    else:
+        method = getattr(await session.app(), command.name)
+        result = await method(**{f.name: getattr(arguments, f.name) for f in fields(command.arguments)})
+    return result if isinstance(result, dict) else record(result)
+
+
+def _command(name: Json) -> wire.Command:
+    served = {command.id: command for command in wire.COMMANDS if command.served}
+    if isinstance(name, str) and name in served:
+        return served[name]
+    near = difflib.get_close_matches(str(name), served, n=1)
+    raise BadArgument(f"There is no command {name!r}.", hint=f"Did you mean {near[0]}?" if near else None)
+
+
+def _only_argument(arguments: Json, command: wire.Command) -> Json:
+    if arguments is None or arguments == [] or arguments == [None]:
+        return {}
+    if not isinstance(arguments, list) or len(arguments) != 1:
+        raise BadArgument(f"{command.id} takes one object as its only argument.")
+    return arguments[0]
+
+
+def _token(value: Json) -> Token | None:
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
+async def _ask(session: Session, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
+    # Before the first await: what the person attached is what they see at this moment.
+    attached = [attachment(item, session.documents, session.files) for item in asked.context]
+    app = await session.app()
+    turn = app.start_turn(
+        asked.text, session=asked.session, attachments=attached, mode=Mode(asked.mode), steer=asked.steer
+    )
+    session.progress.attach(turn.id, turn.cancel, token)
+    if asked.detach:
+        session.tell_failure_of(turn.id)
+        return Started(turn.session, turn.id)
+    try:
+        return await turn.result()
+    except asyncio.CancelledError:
+        await _stopped(turn)
+        raise
+    finally:
+        session.progress.forget(turn.id)
+
+
+async def _stopped(turn: "Turn") -> None:
+    """Cancel `turn` and wait until nothing of it runs any more."""
+    if turn.cancel():
+        try:
+            await turn.result()
+        except LlamagentError:
+            return
+
+
+async def _help(_: Session, __: wire.NoArguments, ___: Token | None) -> dict[str, Json]:
+    return {"commands": [_described(command) for command in wire.COMMANDS if command.served]}
+
+
+def _described(command: wire.Command) -> dict[str, Json]:
+    hints = get_type_hints(command.arguments)
+    arguments: list[Json] = [
+        {
+            "name": camel(field.name),
+            "type": type_name(hints[field.name]),
+            "required": field.default is MISSING and field.default_factory is MISSING,
+        }
+        for field in fields(command.arguments)
+    ]
+    return {"name": command.id, "title": command.title, "help": command.help, "arguments": arguments}
+
+
+_DOORS: dict[str, Door] = {"ask": _ask, "help": _help}

@@ -1,0 +1,163 @@
+"""The agent's Editor port over the connection: reviews, consent, saving, notices."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from llamagent_server.agent.ports import Consent, ConsentDecision, ReviewAnswer, SaveReport
+from llamagent_server.core.events import record
+from llamagent_server.core.proposals import Proposal
+from llamagent_server.errors import LlamagentError
+from llamagent_server.lsp.client import Client
+from llamagent_server.lsp.documents import Documents
+from llamagent_server.lsp.errors import AskFailed
+from llamagent_server.lsp.protocol import StrictProtocol
+from llamagent_server.lsp.questions import Questions
+from llamagent_server.lsp.reviews import ReadDisk, Reviews
+from llamagent_server.lsp.shown import ShownFiles
+from llamagent_server.lsp.wire import (
+    CONSENT,
+    REVIEW_CLOSED,
+    SAVE,
+    ConsentQuestion,
+    ConsentReply,
+    ReviewClosed,
+    SaveReply,
+    Uris,
+    parse_known,
+)
+from llamagent_server.lsp.words import words
+from llamagent_server.settings import SavePolicy
+
+SAVE_SECONDS = 30.0  # formatters and hooks may run when an editor saves
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the editor's part must know of the workspace. `command_place` is where commands run and how: a folder's
+    path, whether it is sandboxed, whether the network can be reached."""
+
+    read_disk: ReadDisk
+    save_policy: Callable[[], SavePolicy]
+    command_place: Callable[[], tuple[str, bool, bool]]
+
+
+class ConnectedEditor:
+    """One client's editor. Nothing here raises but CancelledError."""
+
+    def __init__(
+        self,
+        protocol: StrictProtocol,
+        client: Client,
+        documents: Documents,
+        surroundings: Surroundings,
+        shown: ShownFiles,
+    ) -> None:
+        self._protocol = protocol
+        self._client = client
+        self._documents = documents
+        self._surroundings = surroundings
+        self._questions = Questions(protocol)
+        self._reviews = Reviews(protocol, client, documents, surroundings.read_disk, self._questions, shown)
+        self._words = words(client.locale)
+        self._edited: dict[str, str] = {}  # URIs of documents with accepted edits, and their workspace paths
+
+    async def review(self, review_id: str, proposal: Proposal) -> ReviewAnswer:
+        answer = await self._reviews.review(review_id, proposal)
+        for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True):
+            if base != now:
+                self._edited[change.uri] = change.path
+        if answer.applied and self._surroundings.save_policy() is SavePolicy.ON_ACCEPT:
+            await self._save()
+        return answer
+
+    # --- Commands --------------------------------------------------------------------------------------------------
+
+    async def consent(self, call_id: str, command: str) -> Consent:
+        """A question that is taken down is named by its call's id, as a review is by its own."""
+        try:
+            async with self._questions.one_at_a_time:
+                if self._client.flags.consent:
+                    return await self._consent_by_client(call_id, command)
+                return await self._consent_by_dialog(command)
+        except asyncio.CancelledError:
+            self._protocol.tell(REVIEW_CLOSED, record(ReviewClosed(call_id)))
+            raise
+
+    async def _consent_by_client(self, call_id: str, command: str) -> Consent:
+        cwd, sandboxed, network = self._surroundings.command_place()
+        question = ConsentQuestion(call_id, command, cwd, sandboxed, network)
+        try:
+            reply = await self._protocol.ask(CONSENT, record(question), lambda value: parse_known(ConsentReply, value))
+        except AskFailed as problem:
+            return Consent(ConsentDecision.REFUSE, str(problem))
+        return Consent(ConsentDecision(reply.decision), reply.reason)
+
+    async def _consent_by_dialog(self, command: str) -> Consent:
+        cwd, _, network = self._surroundings.command_place()
+        told = self._words
+        choices = {told.run: ConsentDecision.RUN}
+        if not network:
+            choices[told.run_with_network] = ConsentDecision.RUN_WITH_NETWORK
+        choices |= {told.always: ConsentDecision.ALWAYS, told.refuse: ConsentDecision.REFUSE}
+        chosen = await self._questions.choose(told.command.format(command=command, cwd=cwd), tuple(choices))
+        return Consent(choices.get(chosen or "", ConsentDecision.REFUSE))
+
+    # --- Saving ----------------------------------------------------------------------------------------------------
+
+    async def save_edited(self) -> SaveReport:
+        before = self._unsaved()
+        if before and self._surroundings.save_policy() is not SavePolicy.NEVER:
+            await self._save()
+        after = self._unsaved()
+        saved = tuple(path for uri, path in before.items() if uri not in after)
+        return SaveReport(saved, tuple(after.values()))
+
+    async def _save(self) -> None:
+        uris = tuple(self._unsaved())
+        if not uris or not self._client.flags.save:
+            return
+        try:
+            async with asyncio.timeout(SAVE_SECONDS):
+                await self._protocol.ask(SAVE, record(Uris(uris)), lambda value: parse_known(SaveReply, value))
+        except (AskFailed, TimeoutError) as problem:
+            _log.warning("the editor did not save: %s", problem or "no answer")
+
+    def _unsaved(self) -> dict[str, str]:
+        """Of the documents with accepted edits those that the disk does not hold: the disk decides, not the editor."""
+        self._edited = {uri: path for uri, path in self._edited.items() if not self._is_on_disk(uri)}
+        return self._edited
+
+    def _is_on_disk(self, uri: str) -> bool:
+        document = self._documents.get(uri)
+        if document is None:
+            return True
+        try:
+            on_disk = self._surroundings.read_disk(uri)
+        except LlamagentError:
+            return False
+        return on_disk == document.text
+
+    # --- Questions and notices beside a turn -----------------------------------------------------------------------
+
+    async def ask_trust(self, folder: str) -> bool:
+        return await self._agreed(self._words.trusting.format(folder=folder), self._words.trust, self._words.not_now)
+
+    async def ask_download(self, what: str) -> bool:
+        return await self._agreed(self._words.download.format(what=what), self._words.yes, self._words.no)
+
+    async def _agreed(self, message: str, yes: str, no: str) -> bool:
+        async with self._questions.one_at_a_time:
+            return await self._questions.choose(message, (yes, no)) == yes
+
+    def notify(self, text: str, *, important: bool) -> None:
+        """Clients with a trace see the same there."""
+        if self._client.flags.trace:
+            return
+        method = types.WINDOW_SHOW_MESSAGE if important else types.WINDOW_LOG_MESSAGE
+        self._protocol.tell(method, types.ShowMessageParams(types.MessageType.Info, text))

@@ -1,0 +1,124 @@
+"""The doors: one thin function for each message that a client sends. Parse, one call, answer."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from lsprotocol import types
+
+from llamagent_server.core.messages import Json
+from llamagent_server.lsp.client import JsonMap, read_folder
+from llamagent_server.lsp.commands import execute
+from llamagent_server.lsp.protocol import Phase
+from llamagent_server.lsp.server import SECTION, Daemon
+
+# Read by us: pygls' converter would guess at wrong values, or refuse all for one that nobody needs.
+RAW = (
+    types.INITIALIZE,
+    types.WORKSPACE_EXECUTE_COMMAND,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+)
+
+
+def register(daemon: Daemon) -> None:
+    """Open every door of `daemon`."""
+    daemon.protocol.raw.update(RAW)
+    for method, door in DOORS.items():
+        daemon.server.feature(method)(partial(door, daemon))
+
+
+def _initialize(daemon: Daemon, params: JsonMap) -> types.InitializeResult:
+    return daemon.initialize(params or {})
+
+
+async def _initialized(daemon: Daemon, _: types.InitializedParams) -> None:
+    await daemon.session.initialized()
+
+
+async def _shutdown(daemon: Daemon, _: None) -> None:
+    daemon.protocol.phase = Phase.SHUTDOWN
+    await daemon.close()
+
+
+def _exit(daemon: Daemon, _: None) -> None:
+    """0 after a shutdown, else 1 (LSP 3.17, Exit Notification)."""
+    orderly = daemon.protocol.phase is Phase.SHUTDOWN
+    daemon.end(0 if orderly else 1, "exit" if orderly else "exit without shutdown")
+
+
+def _ignore(_: Daemon, __: object) -> None:
+    """Known, and of no consequence here."""
+
+
+# --- Documents -----------------------------------------------------------------------------------------------------
+
+
+def _did_open(daemon: Daemon, params: types.DidOpenTextDocumentParams) -> None:
+    daemon.documents.open(params.text_document)
+    if (app := daemon.session.made) is not None:
+        app.workspace.opened(params.text_document.uri)
+
+
+def _did_change(daemon: Daemon, params: types.DidChangeTextDocumentParams) -> None:
+    daemon.documents.change(params)
+
+
+def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:
+    if (app := daemon.session.made) is not None:
+        app.workspace.saved(params.text_document.uri)
+
+
+def _did_close(daemon: Daemon, params: types.DidCloseTextDocumentParams) -> None:
+    daemon.documents.close(params.text_document.uri)
+    if (app := daemon.session.made) is not None:
+        app.workspace.closed(params.text_document.uri)
+
+
+# --- Workspace -----------------------------------------------------------------------------------------------------
+
+
+async def _did_change_configuration(daemon: Daemon, params: JsonMap) -> None:
+    """Some clients send the settings along, others want to be asked for them."""
+    sent = params.get("settings") if params else None
+    ours = sent.get(SECTION) if isinstance(sent, dict) else None
+    if isinstance(ours, dict):
+        daemon.session.set_settings(ours)
+    else:
+        await daemon.session.pull_settings()
+
+
+def _did_change_folders(daemon: Daemon, params: JsonMap) -> None:
+    event = params.get("event") if params else None
+    said = event if isinstance(event, dict) else {}
+    daemon.session.change_folders(added=_listed(said.get("added")), removed=_listed(said.get("removed")))
+
+
+def _listed(value: Json) -> tuple[Any, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(folder for item in items if isinstance(item, dict) and (folder := read_folder(item)) is not None)
+
+
+def _progress_cancelled(daemon: Daemon, params: types.WorkDoneProgressCancelParams) -> None:
+    daemon.session.progress.cancel(params.token)
+
+
+async def _execute_command(daemon: Daemon, params: JsonMap) -> dict[str, Json]:
+    return await execute(daemon.session, params)
+
+
+DOORS: dict[str, Callable[[Daemon, Any], Any]] = {
+    types.INITIALIZE: _initialize,
+    types.INITIALIZED: _initialized,
+    types.SHUTDOWN: _shutdown,
+    types.EXIT: _exit,
+    types.SET_TRACE: _ignore,
+    types.TEXT_DOCUMENT_DID_OPEN: _did_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: _did_change,
+    types.TEXT_DOCUMENT_DID_SAVE: _did_save,
+    types.TEXT_DOCUMENT_DID_CLOSE: _did_close,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: _did_change_configuration,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: _did_change_folders,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: _progress_cancelled,
+    types.WORKSPACE_EXECUTE_COMMAND: _execute_command,
+}

@@ -1,0 +1,101 @@
+"""A turn as `$/progress`: one line a step, and a button that cancels it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lsprotocol import types
+
+from llamagent_server.core.events import EditProposed, Event, ModelRequested, ToolStarted, TurnEnded, TurnStarted
+from llamagent_server.lsp.client import Client
+from llamagent_server.lsp.errors import AskFailed
+from llamagent_server.lsp.protocol import StrictProtocol
+from llamagent_server.lsp.words import words
+
+Token = int | str
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class _Bar:
+    """One turn's progress. `waiting` are the values to send once the client knows the token, None from then on."""
+
+    token: Token
+    cancel: Callable[[], object]
+    waiting: list[object] | None = field(default_factory=list)
+
+
+class Progress:
+    """Listens to the trace. A turn has a bar where the client gave it a token, or can be given one by us."""
+
+    def __init__(self, protocol: StrictProtocol, client: Client) -> None:
+        self._protocol = protocol
+        self._words = words(client.locale)
+        self._makes_tokens = client.shows_progress and not client.flags.trace
+        self._bars: dict[str, _Bar] = {}
+        self._creating: set[asyncio.Task[None]] = set()
+
+    def attach(self, turn: str, cancel: Callable[[], object], token: Token | None) -> None:
+        """Before the turn begins. `token` is the client's own `workDoneToken`."""
+        if token is not None:
+            self._bars[turn] = _Bar(token, cancel, waiting=None)
+        elif self._makes_tokens:
+            self._bars[turn] = _Bar(f"llamagent-{turn}", cancel)
+
+    def forget(self, turn: str) -> None:
+        """The turn is over, whether it has begun or not."""
+        self._bars.pop(turn, None)
+
+    def cancel(self, token: Token) -> None:
+        """The person pressed the button."""
+        for bar in self._bars.values():
+            if bar.token == token:
+                bar.cancel()
+
+    def __call__(self, event: Event) -> None:
+        bar = self._bars.get(event.turn)
+        if bar is None:
+            return
+        match event.body:
+            case TurnStarted(text=text):
+                self._begin(bar, text)
+            case ModelRequested(model=model):
+                self._report(bar, event.step, model)
+            case ToolStarted(name=name):
+                self._report(bar, event.step, name)
+            case EditProposed(files=files):
+                self._report(bar, event.step, ", ".join(file.uri.rsplit("/", 1)[-1] for file in files))
+            case TurnEnded():
+                self._send(bar, types.WorkDoneProgressEnd())
+                self.forget(event.turn)
+
+    def _begin(self, bar: _Bar, text: str) -> None:
+        if bar.waiting is not None:
+            task = asyncio.get_running_loop().create_task(self._create(bar))
+            self._creating.add(task)
+            task.add_done_callback(self._creating.discard)
+        line = text.strip().splitlines()[0][:80] if text.strip() else ""
+        self._send(bar, types.WorkDoneProgressBegin(self._words.working, cancellable=True, message=line))
+
+    async def _create(self, bar: _Bar) -> None:
+        params = types.WorkDoneProgressCreateParams(bar.token)
+        try:
+            await self._protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, lambda _: None)
+        except AskFailed as problem:
+            _log.info("the client takes no progress: %s", problem)
+            return
+        values, bar.waiting = bar.waiting or [], None
+        for value in values:
+            self._send(bar, value)
+
+    def _report(self, bar: _Bar, step: int, what: str) -> None:
+        message = self._words.step.format(number=step, what=what)
+        self._send(bar, types.WorkDoneProgressReport(message=message, cancellable=True))
+
+    def _send(self, bar: _Bar, value: object) -> None:
+        if bar.waiting is not None:
+            bar.waiting.append(value)
+        else:
+            self._protocol.tell(types.PROGRESS, {"token": bar.token, "value": value})

@@ -1,0 +1,105 @@
+"""What a person is told of a turn: as our own trace where the client takes it, else by the messages that LSP has."""
+
+import asyncio
+
+from lsprotocol import types
+
+from llamagent_server.core.events import (
+    EditResolved,
+    Event,
+    HarnessDecided,
+    Level,
+    ModelDelta,
+    Notice,
+    StopReason,
+    ToolReturned,
+    TurnEnded,
+)
+from llamagent_server.lsp.client import Client
+from llamagent_server.lsp.protocol import StrictProtocol
+from llamagent_server.lsp.shown import ShownFiles
+from llamagent_server.lsp.wire import TRACE
+from llamagent_server.lsp.words import words
+
+SHORT = 400  # characters that a message box still shows well
+SHORT_LINES = 8
+LOG_LINE = 200
+
+_TYPES = {
+    Level.INFO: types.MessageType.Info,
+    Level.WARNING: types.MessageType.Warning,
+    Level.ERROR: types.MessageType.Error,
+}
+
+
+class TraceSender:
+    """For clients with the `trace` flag."""
+
+    def __init__(self, protocol: StrictProtocol) -> None:
+        self._protocol = protocol
+
+    def __call__(self, event: Event) -> None:
+        self._protocol.tell(TRACE, event.to_json(), for_show=isinstance(event.body, ModelDelta))
+
+
+class Messages:
+    """For all others: a message for what one must know, the log for the rest."""
+
+    def __init__(self, protocol: StrictProtocol, client: Client, shown: ShownFiles) -> None:
+        self._protocol = protocol
+        self._words = words(client.locale)
+        self._shown = shown
+        self._showing: set[asyncio.Task[None]] = set()
+        self.detached: set[str] = set()  # turns whose failure no reply will tell
+
+    def __call__(self, event: Event) -> None:
+        match event.body:
+            case Notice(level=level, text=text):
+                self._say(_TYPES[level], text, log_only=level is Level.INFO)
+            case TurnEnded() as ended:
+                self._ended(event.turn, ended)
+            case body:
+                line = _log_line(body)
+                if line:
+                    self._say(types.MessageType.Log, f"[{event.step}] {line}", log_only=True)
+
+    def _say(self, kind: types.MessageType, text: str, *, log_only: bool = False) -> None:
+        method = types.WINDOW_LOG_MESSAGE if log_only else types.WINDOW_SHOW_MESSAGE
+        self._protocol.tell(method, types.ShowMessageParams(kind, text))
+
+    def _ended(self, turn: str, ended: TurnEnded) -> None:
+        detached = turn in self.detached
+        self.detached.discard(turn)
+        if ended.error is not None:
+            self._say(types.MessageType.Error, ended.error, log_only=not detached)
+        elif ended.stop_reason is not StopReason.CANCELLED and ended.answer.strip():
+            self._answer(ended.answer.strip())
+
+    def _answer(self, answer: str) -> None:
+        if len(answer) <= SHORT and answer.count("\n") < SHORT_LINES:
+            self._say(types.MessageType.Info, answer)
+            return
+        task = asyncio.get_running_loop().create_task(self._long_answer(answer))
+        self._showing.add(task)
+        task.add_done_callback(self._showing.discard)
+
+    async def _long_answer(self, answer: str) -> None:
+        if await self._shown.show("answer.md", answer):
+            return
+        path = self._shown.write("answer.md", answer)
+        beginning = "\n".join(answer[:SHORT].splitlines()[:SHORT_LINES])
+        where = f"\n{self._words.answer_in.format(path=path)}" if path else ""
+        self._say(types.MessageType.Info, f"{beginning} …{where}")
+
+
+def _log_line(body: object) -> str:
+    match body:
+        case HarnessDecided(decision=decision, reason=reason):
+            return f"{decision.value}: {reason}"
+        case ToolReturned(name=name, ok=ok, content=content):
+            first = content.strip().splitlines()[0] if content.strip() else ""
+            return f"{name}: {'ok' if ok else 'failed'}: {first[:LOG_LINE]}"
+        case EditResolved(outcome=outcome, reason=reason):
+            return f"edit {outcome.value}{f': {reason}' if reason else ''}"
+        case _:
+            return ""
