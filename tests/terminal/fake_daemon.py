@@ -11,7 +11,8 @@ The script is a list of steps, played when `llamagent.ask` arrives; other comman
     {"stderr": TEXT}, {"exit": CODE}
     {"wait": "llamagent.cancel"} until that command arrives
     {"result": {...}}, {"error": {...}}  the answer to the ask
-Whatever the client sends is appended to the file named by FAKE_DAEMON_LOG, one JSON object a line.
+Whatever the client sends is appended to the file named by FAKE_DAEMON_LOG, one JSON object a line; the process
+id goes to the file named by FAKE_DAEMON_PID.
 """
 
 import json
@@ -20,7 +21,37 @@ import sys
 from pathlib import Path
 from typing import Any
 
-COMMANDS: dict[str, Any] = {"llamagent.cancel": {"cancelled": True}}
+COMMANDS: dict[str, Any] = {
+    "llamagent.cancel": {"cancelled": True},
+    "llamagent.clear": {"session": "s2"},
+    "llamagent.compact": {"summary": "It was about greetings.", "tokensBefore": 5000, "tokensAfter": 900},
+    "llamagent.context": {
+        "tokens": 1240,
+        "numCtx": 8192,
+        "estimated": True,
+        "parts": [{"name": "system", "tokens": 240}, {"name": "tools", "tokens": 1000}],
+    },
+    "llamagent.config": {
+        "settings": [{"key": "model", "value": "qwen3.5:4b", "source": "default", "workspaceMaySet": True}],
+        "problems": ["server.toml, line 3: unknown key"],
+    },
+    "llamagent.sessions": {
+        "sessions": [
+            {
+                "id": "a1",
+                "title": "Make it \x1b[31mpolite",
+                "updated": "2026-01-02T03:04:05Z",
+                "model": "m",
+                "messages": 4,
+                "current": True,
+            }
+        ]
+    },
+    "llamagent.resume": {"session": "a1", "title": "Make it polite", "messages": 4},
+    "llamagent.skills": {"skills": [{"name": "review", "description": "how to review", "source": "user"}]},
+    "llamagent.load_skill": {"name": "review", "description": "how to review", "tokens": 812},
+    "llamagent.set_model": {"value": "gemma3:4b", "previous": "qwen3.5:4b"},
+}
 
 
 class Fake:
@@ -90,6 +121,8 @@ class Fake:
                     while (seen := self.receive()).get("params", {}).get("command") != command:
                         pass
                     self.send({"id": seen["id"], "result": COMMANDS.get(command, {})})
+                case {"forget": _}:
+                    self.script = []
                 case {"result": result}:
                     self.send({"id": ask, "result": result})
                 case {"error": error}:
@@ -110,4 +143,6 @@ class Fake:
 
 
 if __name__ == "__main__":
+    if "FAKE_DAEMON_PID" in os.environ:
+        Path(os.environ["FAKE_DAEMON_PID"]).write_text(str(os.getpid()), "utf-8")
     Fake(json.loads(Path(sys.argv[1]).read_text("utf-8"))).serve()

@@ -56,12 +56,12 @@ class Stage:
         self.env = environment(self.home, FAKE_DAEMON_LOG=str(self._log))
 
     def piped(self, script: list[Step], *flags: str, ask: str = "do it") -> subprocess.CompletedProcess[str]:
-        return piped(self._arguments(script, "ask", ask, *flags), self.env)
+        return piped(self.arguments(script, "ask", ask, *flags), self.env)
 
     def terminal(self, script: list[Step], *arguments: str, **size: int) -> Terminal:
-        return Terminal(self._arguments(script, *(arguments or ("ask", "do it"))), self.env, **size)
+        return Terminal(self.arguments(script, *(arguments or ("ask", "do it"))), self.env, **size)
 
-    def _arguments(self, script: list[Step], *arguments: str) -> list[str]:
+    def arguments(self, script: list[Step], *arguments: str) -> list[str]:
         self._script.write_text(json.dumps(script), "utf-8")
         return [str(self.folder), str(self._script), *arguments]
 

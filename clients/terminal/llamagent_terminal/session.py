@@ -81,7 +81,7 @@ class Session:
         if self._pressed > self._handled + 2:  # nobody listens: leave without ceremony
             raise Quit
 
-    def command(self, name: str, **arguments: object) -> Any:
+    def command(self, name: str, /, **arguments: object) -> Any:
         """The result of `llamagent.<name>`. Raises RequestFailed, DaemonGone, Quit."""
         return self.request("workspace/executeCommand", _execute(name, arguments))
 

@@ -1,0 +1,2 @@
+--- What `vim.lsp.enable('llamagent')` starts.
+return require('llamagent.client').config()

@@ -1,0 +1,176 @@
+--- What is known of each client's conversation: told by the trace, shown by panel, winbar and statusline.
+local M = {}
+
+local focus = require('llamagent.focus')
+local say = require('llamagent.say')
+
+---@class llamagent.Conversation
+---@field client_id integer
+---@field session? string
+---@field turn? string the running one
+---@field running boolean
+---@field doing string one word or two on what happens just now
+---@field since integer `vim.uv.now()` at which that began
+---@field model? string
+---@field gauge? llamagent.Gauge
+---@field queue llamagent.QueuedAsk[]
+---@field last_seq integer
+---@field stopped? string why the server is gone
+
+---@type table<integer, llamagent.Conversation>
+local conversations = {}
+
+---@type fun(client_id: integer, event: llamagent.Event)[]
+local listeners = {}
+
+--- The conversation of a client.
+---@param client_id integer
+---@return llamagent.Conversation
+function M.of(client_id)
+  conversations[client_id] = conversations[client_id]
+    or { client_id = client_id, running = false, doing = 'ready', since = vim.uv.now(), queue = {}, last_seq = 0 }
+  return conversations[client_id]
+end
+
+--- Call `listener` with every trace event.
+---@param listener fun(client_id: integer, event: llamagent.Event)
+function M.listen(listener)
+  table.insert(listeners, listener)
+end
+
+---@param conversation llamagent.Conversation
+---@param doing string
+local function now_doing(conversation, doing)
+  if conversation.doing ~= doing then
+    conversation.doing, conversation.since = doing, vim.uv.now()
+    say.event('Status', { client_id = conversation.client_id, doing = doing })
+  end
+end
+
+---@return boolean
+local function any_running()
+  return vim.iter(conversations):any(function(_, conversation)
+    return conversation.running
+  end)
+end
+
+---@param conversation llamagent.Conversation
+---@param event llamagent.Event
+local function turn_started(conversation, event)
+  conversation.running, conversation.turn, conversation.model = true, event.turn, event.model
+  focus.watch_keys(true)
+  local client = vim.lsp.get_client_by_id(conversation.client_id)
+  if client then
+    require('llamagent.snapshots').begin(client)
+  end
+  say.event('TurnStarted', { client_id = conversation.client_id, session = event.session, turn = event.turn })
+end
+
+---@param conversation llamagent.Conversation
+---@param doing string
+local function turn_over(conversation, doing)
+  conversation.running, conversation.turn = false, nil
+  require('llamagent.snapshots').finish(conversation.client_id)
+  require('llamagent.review').turn_over(conversation.client_id)
+  focus.watch_keys(any_running())
+  now_doing(conversation, doing)
+end
+
+---@type table<string, fun(conversation: llamagent.Conversation, event: llamagent.Event)>
+local on_kind = {
+  ['turn.started'] = function(conversation, event)
+    turn_started(conversation, event)
+    now_doing(conversation, 'starting')
+  end,
+  ['model.requested'] = function(conversation, event)
+    conversation.model = event.model
+    now_doing(conversation, 'waiting for the model')
+  end,
+  ['model.delta'] = function(conversation, event)
+    now_doing(conversation, event.channel == 'thinking' and 'thinking' or 'writing')
+  end,
+  ['tool.started'] = function(conversation, event)
+    now_doing(conversation, event.name)
+  end,
+  ['tool.returned'] = function(conversation, event)
+    now_doing(conversation, 'working')
+    if event.name == 'run_command' then
+      require('llamagent.buffer').reload_changed()
+    end
+  end,
+  ['edit.proposed'] = function(conversation)
+    now_doing(conversation, 'waiting for you')
+  end,
+  ['harness.decided'] = function(conversation, event)
+    if event.decision == 'ask' then
+      now_doing(conversation, 'waiting for you')
+    end
+  end,
+  ['context.gauge'] = function(conversation, event)
+    conversation.gauge = event
+  end,
+  ['turn.ended'] = function(conversation, event)
+    turn_over(conversation, 'ready')
+    local data = { client_id = conversation.client_id, session = event.session, turn = event.turn }
+    say.event('TurnEnded', vim.tbl_extend('force', data, { stopReason = event.stopReason }))
+  end,
+}
+
+--- Take in one trace event.
+---@param client_id integer
+---@param event llamagent.Event
+function M.on_event(client_id, event)
+  local conversation = M.of(client_id)
+  conversation.session, conversation.last_seq = event.session, event.seq
+  local handle = on_kind[event.kind]
+  if handle then
+    handle(conversation, event)
+  end
+  for _, listener in ipairs(listeners) do
+    listener(client_id, event)
+  end
+end
+
+--- Take in the asks that wait for their turn.
+---@param client_id integer
+---@param queue llamagent.QueuedAsk[]
+function M.on_queue(client_id, queue)
+  M.of(client_id).queue = queue
+  say.event('Status', { client_id = client_id, queued = #queue })
+end
+
+--- Another conversation is the current one from now on.
+---@param client_id integer
+---@param session string
+function M.switch(client_id, session)
+  local conversation = M.of(client_id)
+  conversation.session, conversation.last_seq, conversation.gauge = session, 0, nil
+  say.event('Session', { client_id = client_id, session = session })
+end
+
+--- The server is gone, and with it whatever ran.
+---@param client_id integer
+---@param why? string nil where the person ended it
+function M.server_gone(client_id, why)
+  local conversation = M.of(client_id)
+  conversation.stopped = why or 'it was ended'
+  conversation.queue = {}
+  turn_over(conversation, 'server stopped')
+end
+
+--- One short piece of text for a statusline; empty where there is no agent.
+---@param client_id integer
+---@return string
+function M.status(client_id)
+  local conversation = conversations[client_id]
+  if not conversation then
+    return ''
+  end
+  local waiting = require('llamagent.review').waiting(client_id)
+  if waiting > 0 then
+    return ('llamagent: %d to review'):format(waiting)
+  end
+  return 'llamagent: ' .. conversation.doing
+end
+
+return M

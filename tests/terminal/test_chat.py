@@ -1,0 +1,183 @@
+"""The conversation mode, in a terminal and in a pipe."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from llamagent_server.lsp.wire import COMMANDS
+from tests.terminal.scripts import Stage, edit, ended, event, say
+from tests.terminal.terminals import piped
+
+GAUGE = event("context.gauge", tokens=1240, numCtx=8192, estimated=False, parts=[])
+
+
+def asked(stage: Stage) -> list[str]:
+    """The texts of the turns."""
+    commands = [message["params"] for message in stage.sent if message.get("method") == "workspace/executeCommand"]
+    return [params["arguments"][0]["text"] for params in commands if params["command"] == "llamagent.ask"]
+
+
+def test_a_turn_then_its_tokens_then_the_prompt_again(stage: Stage) -> None:
+    terminal = stage.terminal([say("Hello."), GAUGE, *ended(answer="Hello.")], "chat")
+    terminal.expect("› ")
+    terminal.type("hi\n")
+    terminal.expect("Hello.")
+    assert "1,240 of 8,192 tokens" in terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    assert asked(stage) == ["hi"]
+
+
+def test_several_lines_by_backslash_or_by_quotes(stage: Stage) -> None:
+    terminal = stage.terminal(ended(), "chat")
+    for line in ("one\\", "two"):
+        terminal.type(f"{line}\n")
+    terminal.expect("answered")
+    for line in ('"""', "three", "", "four", '"""'):
+        terminal.type(f"{line}\n")
+    terminal.expect("answered")
+    terminal.type('"""five"""\n')
+    terminal.expect("answered")
+    terminal.type("/quit\n")
+    assert terminal.ended() == 0
+    assert asked(stage) == ["one\ntwo", "three\n\nfour", "five"]
+
+
+def test_ctrl_c_at_the_prompt_drops_the_line(stage: Stage) -> None:
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    terminal.type("nonsense")
+    terminal.expect("nonsense")
+    terminal.type("\x03")
+    terminal.expect("› ")
+    terminal.type("sense\n")
+    terminal.expect("answered")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    assert asked(stage) == ["sense"]
+
+
+def test_ctrl_c_in_a_turn_stops_it_and_the_conversation_goes_on(stage: Stage) -> None:
+    script = [say("one two three "), {"wait": "llamagent.cancel"}, *ended("cancelled"), {"forget": True}]
+    terminal = stage.terminal(script, "chat")
+    terminal.expect("› ")
+    terminal.type("go\n")
+    terminal.expect("one two")
+    terminal.type("\x03")
+    terminal.expect("stopped")
+    terminal.expect("› ")
+    terminal.type("/context\n")
+    terminal.expect("about 1,240 of 8,192 tokens")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+
+
+def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
+    file = stage.folder / "a.txt"
+    file.write_text("one\n")
+    terminal = stage.terminal([edit(file, "ONE", end=3), *ended()], "chat")
+    terminal.expect("› ")
+    terminal.type("loud\n")
+    terminal.expect("[y/N]")
+    terminal.type("y\n")
+    terminal.expect("written")
+    terminal.type("/quit\n")
+    assert terminal.ended() == 0
+    assert file.read_text() == "ONE\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("/clear", "a new conversation"),
+        ("/compact", "5,000 tokens became 900"),
+        ("/context", "system"),
+        ("/config", "server.toml, line 3: unknown key"),
+        ("/sessions", "1  2026-01-02 03:04  Make it <ESC>[31mpolite"),
+        ("/resume 1", "going on with: Make it polite"),
+        ("/resume", "Say /resume REF."),
+        ("/skills", "how to review"),
+        ("/skill review", "loaded review: 812 tokens"),
+        ("/model gemma3:4b", "qwen3.5:4b -> gemma3:4b"),
+        ("/cancel", "stopped"),
+        ("/clear now", "/clear takes nothing after it."),
+        ("/frob", "There is no /frob. /help lists the commands."),
+        ("/ask x", "There is no /ask."),
+    ],
+)
+def test_commands(stage: Stage, typed: str, shown: str) -> None:
+    arguments = stage.arguments(ended(), "chat")
+    done = piped(arguments, stage.env, f"{typed}\n")
+    assert done.returncode == 0
+    assert shown in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_resume_takes_a_number_or_an_id(stage: Stage) -> None:
+    piped(stage.arguments(ended(), "chat"), stage.env, "/resume 2\n/resume a1\n")
+    refs = [m["params"]["arguments"][0]["ref"] for m in stage.sent if m.get("method") == "workspace/executeCommand"]
+    assert refs == [2, "a1"]
+
+
+def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:
+    done = piped(stage.arguments(ended(), "chat"), stage.env, "/help\n")
+    for command in COMMANDS:
+        typed = command.served and command.name not in ("ask", "complete", "unqueue", "trace")
+        assert (command.help in done.stdout) == typed, command.name
+    assert "/skill NAME" in done.stdout
+    assert "/model VALUE" in done.stdout
+    assert "/quit" in done.stdout
+
+
+def test_an_error_leaves_the_conversation_open(stage: Stage) -> None:
+    error = {"code": -32803, "message": "No model server. Start it.", "data": {"kind": "model_unreachable"}}
+    done = piped(stage.arguments([{"error": error}], "chat"), stage.env, "one\n/context\n")
+    assert done.returncode == 0
+    assert "No model server. Start it." in done.stdout
+    assert "1,240 of 8,192 tokens" in done.stdout
+
+
+def test_what_was_typed_is_remembered_in_the_users_folder(stage: Stage) -> None:
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    terminal.type("remember me\n")
+    terminal.expect("answered")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    history = stage.home / ".llamagent" / "chat_history"
+    assert "remember me" in history.read_text()
+    assert history.stat().st_mode & 0o077 == 0
+
+
+def test_the_daemons_end_is_seen_while_nothing_is_typed(stage: Stage) -> None:
+    pid_file = stage.folder / "pid"
+    stage.env["FAKE_DAEMON_PID"] = str(pid_file)
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)
+    assert terminal.ended() == 1
+    assert "ended unexpectedly (exit code -9)" in terminal.shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_told_to_end_leaves_no_daemon(stage: Stage, number: int) -> None:
+    pid_file = stage.folder / "pid"
+    stage.env["FAKE_DAEMON_PID"] = str(pid_file)
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    os.kill(terminal.pid, number)
+    assert terminal.ended() == 128 + number
+    assert not _alive(int(pid_file.read_text()))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
