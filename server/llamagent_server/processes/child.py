@@ -1,7 +1,7 @@
 """A command that was started, the same on every system, and how it ended."""
 
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Child(Protocol):
     """A command that was started."""
 
     @property
-    def output(self) -> BinaryIO: ...
+    def output(self) -> IO[bytes]: ...
 
     def wait(self) -> Ending:
         """How it ended, once it and all that it started have."""

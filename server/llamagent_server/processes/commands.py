@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from llamagent_server.processes.child import Child, Ending
 from llamagent_server.processes.output import Output
@@ -68,7 +68,7 @@ def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float,
     return Ran(ending, output.text, timed_out=timed_out, seconds_allowed=timeout)
 
 
-def _read(stream: BinaryIO, output: Output) -> None:
+def _read(stream: IO[bytes], output: Output) -> None:
     with stream:
         while chunk := os.read(stream.fileno(), 1 << 16):
             output.add(chunk)

@@ -71,7 +71,7 @@ def python_shim(env: Mapping[str, str]) -> Path | None:
     """
     if os.name == "nt":
         return None
-    target = shutil.which("python3", path=env.get("PATH")) or getattr(sys, "_base_executable", sys.executable)
+    target = shutil.which("python3", path=env.get("PATH")) or _own_python()
     folder = cache_folder(env) / "shims"
     link = folder / "python"
     try:
@@ -84,6 +84,11 @@ def python_shim(env: Mapping[str, str]) -> Path | None:
     except OSError:
         return None
     return folder
+
+
+def _own_python() -> str:
+    """The interpreter that this process runs on, without the packages that were installed for the daemon."""
+    return str(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def cache_folder(env: Mapping[str, str]) -> Path:

@@ -1,5 +1,6 @@
 """A program whose output is read line by line, such as the search program. It never outlives the reading."""
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ def _feed(process: "subprocess.Popen[bytes]", given: bytes) -> None:
 def _pieces(process: "subprocess.Popen[bytes]", separator: bytes, take: Callable[[bytes], bool]) -> bool:
     assert process.stdout is not None
     rest = b""
-    while chunk := process.stdout.read1(1 << 16):
+    while chunk := os.read(process.stdout.fileno(), 1 << 16):
         *pieces, rest = (rest + chunk).split(separator)
         if not all(take(piece) for piece in pieces):
             return False

@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from llamagent_server.processes.child import Ending
 
@@ -36,8 +35,6 @@ class GuardedChild:
         self._guardian = guardian
         self._leash, self.output, self._report = guardian.stdin, guardian.stdout, guardian.stderr
         self._lock = threading.Lock()
-
-    output: BinaryIO
 
     def wait(self) -> Ending:
         told: dict[str, str] = {}

@@ -7,12 +7,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from ctypes import wintypes
 from pathlib import Path
-from typing import BinaryIO
 
 from llamagent_server.processes.child import Ending
 
-if sys.platform != "win32":
-    raise ImportError("processes.windows is for Windows")
+assert sys.platform == "win32", "other systems have the guardian"
 
 _KILL_ON_JOB_CLOSE = 0x2000
 _EXTENDED_LIMIT_INFORMATION = 9
@@ -65,7 +63,7 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "JobChild":
         stderr=subprocess.STDOUT,
         creationflags=flags,
     )
-    handle = wintypes.HANDLE(int(process._handle))  # type: ignore[attr-defined]
+    handle = wintypes.HANDLE(int(process._handle))  # type: ignore[attr-defined, unused-ignore]
     # Suspended until it is in the job, so that nothing it starts can be outside.
     if not kernel.AssignProcessToJobObject(job, handle):
         process.kill()
@@ -75,8 +73,6 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "JobChild":
 
 
 class JobChild:
-    output: BinaryIO
-
     def __init__(self, process: "subprocess.Popen[bytes]", kernel: ctypes.WinDLL, job: wintypes.HANDLE) -> None:
         if process.stdout is None:
             raise ValueError("the process needs a pipe for its output")
