@@ -1,0 +1,156 @@
+"""Which files `.gitignore` leaves out, for one path at a time (the rules: git's documentation, gitignore(5)).
+
+Written here because the libraries for it are under the MPL or not kept any more (docs/decisions).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+# Never listed or searched, whatever the ignore files say: data of programs, and what they download or generate.
+SKIPPED = (
+    ".git .hg .svn .bzr .jj .llamagent node_modules __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache "
+    ".ruff_cache .hypothesis .DS_Store"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: "re.Pattern[str]"
+    only_folders: bool
+    ignores: bool
+
+
+def parse(text: str) -> tuple[_Rule, ...]:
+    """The rules of one ignore file, in its order. A line that is no valid pattern matches nothing."""
+    rules = (_rule(line) for line in text.removeprefix("\ufeff").splitlines())
+    return tuple(rule for rule in rules if rule is not None)
+
+
+def _rule(line: str) -> _Rule | None:
+    line = _without_trailing_blanks(line)
+    if not line or line.startswith("#"):
+        return None
+    ignores = not line.startswith("!")
+    glob = line if ignores else line[1:]
+    only_folders = glob.endswith("/")
+    glob = glob.rstrip("/") if only_folders else glob
+    if not glob:
+        return None
+    anchored = "/" in glob
+    expression = _expression(glob.removeprefix("/"))
+    try:
+        pattern = re.compile(expression if anchored else f"(?:.*/)?{expression}", re.DOTALL)
+    except re.error:
+        return None
+    return _Rule(pattern, only_folders, ignores)
+
+
+def _without_trailing_blanks(line: str) -> str:
+    stripped = line.rstrip(" ")
+    escapes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if escapes % 2 and len(stripped) < len(line) else stripped
+
+
+def _expression(glob: str) -> str:
+    """`glob` as a regular expression for a whole path with `/`."""
+    out, at = [], 0
+    while at < len(glob):
+        rest = glob[at:]
+        if rest.startswith("**/") and (at == 0 or glob[at - 1] == "/"):
+            out.append("(?:.*/)?")
+            at += 3
+        elif rest == "**" and at > 0 and glob[at - 1] == "/":
+            out.append(".+")
+            at += 2
+        elif rest.startswith("*"):
+            out.append("[^/]*")
+            at += len(rest) - len(rest.lstrip("*"))
+        elif rest[0] == "?":
+            out.append("[^/]")
+            at += 1
+        elif rest[0] == "[":
+            expression, length = _character_class(rest)
+            out.append(expression)
+            at += length
+        else:
+            escaped = rest[0] == "\\" and len(rest) > 1
+            out.append(re.escape(rest[1] if escaped else rest[0]))
+            at += 2 if escaped else 1
+    return "".join(out)
+
+
+def _character_class(rest: str) -> tuple[str, int]:
+    """`[a-z]` at the beginning of `rest` as a regular expression, and its length. Unclosed: what never matches."""
+    negated = rest[1:2] in ("!", "^") and rest[1:2] != ""
+    at = 2 if negated else 1
+    members, first = [], True
+    while at < len(rest) and (rest[at] != "]" or first):
+        first = False
+        named = re.match(r"\[:([a-z]+):\]", rest[at:])
+        if named:
+            members.append(_NAMED_CLASSES.get(named[1], ""))
+            at += named.end()
+            continue
+        if rest[at] == "\\" and at + 1 < len(rest):
+            at += 1
+            members.append(re.escape(rest[at]))
+        else:
+            members.append("-" if rest[at] == "-" else re.escape(rest[at]))
+        at += 1
+    if at >= len(rest):
+        return "(?!)", len(rest)
+    return f"(?!/)[{'^' if negated else ''}{''.join(members)}]", at + 1
+
+
+_NAMED_CLASSES = {
+    "alnum": "A-Za-z0-9",
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\s",
+}
+
+
+class Ignore:
+    """The ignore files of a folder and all below it. `read` gives the text of a folder's own, None where it has none."""
+
+    def __init__(self, read: Callable[[tuple[str, ...]], str | None]) -> None:
+        self._read = read
+        self._rules: dict[tuple[str, ...], tuple[_Rule, ...]] = {}
+        self._folders: dict[tuple[str, ...], bool] = {(): False}
+
+    def ignored(self, parts: Sequence[str], *, is_folder: bool) -> bool:
+        """Whether the file or folder `parts` is left out, by itself or with a folder that it lies in."""
+        parts = tuple(parts)
+        if not parts:
+            return False
+        if self._folder_ignored(parts[:-1]):
+            return True
+        return self._folder_ignored(parts) if is_folder else self._matched(parts, is_folder=False)
+
+    def _folder_ignored(self, parts: tuple[str, ...]) -> bool:
+        known = self._folders.get(parts)
+        if known is None:
+            known = self._folder_ignored(parts[:-1]) or self._matched(parts, is_folder=True)
+            self._folders[parts] = known
+        return known
+
+    def _matched(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
+        """The last rule that matches decides, the innermost ignore file first."""
+        if parts[-1] in SKIPPED:
+            return True
+        for depth in range(len(parts) - 1, -1, -1):
+            name = "/".join(parts[depth:])
+            for rule in reversed(self._rules_in(parts[:depth])):
+                if (is_folder or not rule.only_folders) and rule.pattern.fullmatch(name):
+                    return rule.ignores
+        return False
+
+    def _rules_in(self, folder: tuple[str, ...]) -> tuple[_Rule, ...]:
+        rules = self._rules.get(folder)
+        if rules is None:
+            text = self._read(folder)
+            rules = self._rules[folder] = parse(text) if text else ()
+        return rules

@@ -1,0 +1,240 @@
+"""The workspace as everyone else sees it: resolve, read, list and search, with open documents over the disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llamagent_server.errors import BadArgument
+from llamagent_server.processes.threads import Cancel, off_loop
+from llamagent_server.workspace import disk, searching, snapshots, uris
+from llamagent_server.workspace.buffers import Buffers
+from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, locate, resolve
+from llamagent_server.workspace.confinement import unique_names as named
+from llamagent_server.workspace.decoding import Part
+from llamagent_server.workspace.engines import Engine, find_engine
+from llamagent_server.workspace.freshness import Freshness, Seen, same_text
+from llamagent_server.workspace.names import shown
+from llamagent_server.workspace.searching import Parts, Scope
+from llamagent_server.workspace.snapshots import NewFile, Snapshot, Source, View
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Paths of the files below the folder `path`. Where `path` stands for several folders: their names with "/"."""
+
+    path: str
+    files: tuple[str, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLine:
+    path: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Hits by path and line; `literal` and `stopped` as in `searching.Hits`."""
+
+    found: tuple[FoundLine, ...]
+    literal: str = ""
+    stopped: str = ""
+
+
+class ProjectWorkspace:
+    """The folders that are open in one editor. Nothing outside them is ever opened; blocking work is off the loop."""
+
+    def __init__(self, folders: Sequence[Folder], buffers: Buffers, *, ripgrep: str = "") -> None:
+        self._folders = named(folders)
+        self._buffers = buffers
+        self._ripgrep = ripgrep
+        self._engine: Engine | None = None
+        self._freshness = Freshness(self._look)
+
+    # --- What the connection tells -----------------------------------------------------------------------------------
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        return self._folders
+
+    def set_folders(self, folders: Sequence[Folder]) -> None:
+        self._folders = named(folders)
+
+    def set_ripgrep(self, program: str) -> None:
+        """Another path of ripgrep ("" = look for one)."""
+        if program != self._ripgrep:
+            self._ripgrep, self._engine = program, None
+
+    def opened(self, uri: str) -> None:
+        """Note that a document was opened; as soon as it is among the buffers."""
+        document = self._buffers.get(uri)
+        if document is not None and snapshots.is_work(uri):
+            self._freshness.opened(document)
+
+    def saved(self, uri: str) -> None:
+        document = self._buffers.get(uri)
+        if document is not None and snapshots.is_work(uri):
+            self._freshness.saved(document)
+
+    def closed(self, uri: str) -> None:
+        self._freshness.closed(uri)
+
+    # --- What the agent and its tools ask ----------------------------------------------------------------------------
+
+    @property
+    def generation(self) -> int:
+        return self._buffers.generation
+
+    @property
+    def command_folder(self) -> Path | None:
+        """Where commands run: the first folder."""
+        return self._folders[0].path if self._folders else None
+
+    def describe(self) -> str:
+        if not self._folders:
+            return "No folder is open: only files that are open in the editor can be read and edited."
+        names = ", ".join(shown(folder.name) for folder in self._folders)
+        if len(self._folders) == 1:
+            return f"The project folder is {names}. Paths are relative to it."
+        return f"The project has several folders: {names}. A path begins with the folder's name."
+
+    async def resolve(self, path: str, purpose: Purpose) -> Resolved | PathProblem:
+        folders = self._folders
+        return await off_loop(lambda _: resolve(path, purpose, folders))
+
+    async def read(self, path: str, *, max_bytes: int = disk.READ_BYTES) -> Snapshot | PathProblem:
+        """The text of a file (`path` may be a URI): the open document's, else the disk's; the disk's, too, where the
+        document has no unsaved changes and the file is newer."""
+        view = self._view()
+        return await off_loop(lambda _: snapshots.read(view, self._freshness, path, max_bytes))
+
+    async def read_for_edit(self, path: str) -> Snapshot | NewFile | PathProblem:
+        """As `read`, for a file that is to be written: where none is, the place for it; protected files are refused."""
+        view = self._view()
+        return await off_loop(lambda _: snapshots.for_edit(view, self._freshness, path))
+
+    async def read_lines(self, path: str, start: int, end: int) -> Part | PathProblem:
+        """Some lines of a file of any size, from disk (1-based, `end` included)."""
+        folders = self._folders
+
+        def work(_: Cancel) -> Part | PathProblem:
+            place = resolve(path, Purpose.READ, folders)
+            return place if isinstance(place, PathProblem) else disk.read_lines(place, start, end)
+
+        return await off_loop(work)
+
+    async def list(self, path: str) -> Listing | PathProblem:
+        """The files below a folder, ignored ones left out."""
+        view = self._view()
+        return await off_loop(lambda cancel: self._list(view, path, cancel))
+
+    async def search(self, pattern: str, path: str) -> Search | PathProblem:
+        """The lines that match `pattern` below a folder, or in a file."""
+        view = self._view()
+        return await off_loop(lambda cancel: self._search(view, pattern, path, cancel))
+
+    # --- What the connection asks ------------------------------------------------------------------------------------
+
+    def label(self, uri: str) -> str:
+        """How the file at `uri` is named here, for people and the model; outside the workspace, by its own name."""
+        place = locate(uri, Purpose.READ, self._folders)
+        if isinstance(place, Resolved):
+            return place.path
+        path = uris.to_path(uri)
+        return shown(path.name) if path is not None else shown(uri)
+
+    def disk_text(self, uri: str) -> str | None:
+        """The text of the file at `uri` on disk, None where no file is. Blocking.
+
+        Raises BadArgument for what may not be read or is no text.
+        """
+        place = resolve(uri, Purpose.READ, self._folders)
+        found = place if isinstance(place, PathProblem) else disk.read(place, disk.EDIT_BYTES)
+        if isinstance(found, PathProblem):
+            if found.kind is ProblemKind.MISSING:
+                return None
+            raise BadArgument(found.message)
+        return found.text
+
+    # --- Off the loop ------------------------------------------------------------------------------------------------
+
+    def _view(self) -> View:
+        documents = (document for document in self._buffers.all() if snapshots.is_work(document.uri))
+        return View(self._folders, tuple(documents))
+
+    def _look(self, uri: str) -> Seen | None:
+        place = resolve(uri, Purpose.READ, self._folders)
+        if isinstance(place, PathProblem) or (stamp := disk.stamp_of(place)) is None:
+            return None
+        found = disk.read(place, disk.EDIT_BYTES)
+        return Seen(stamp, None) if isinstance(found, PathProblem) else Seen(found.stamp, found.text)
+
+    def _search_engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = find_engine(self._ripgrep)
+        return self._engine
+
+    def _list(self, view: View, path: str, cancel: Cancel) -> Listing | PathProblem:
+        unfiled = tuple(snapshots.names_without_folder(view))
+        if len(view.folders) != 1 and _is_top(path):
+            return Listing(".", (*(f"{folder.name}/" for folder in view.folders), *unfiled), complete=True)
+        place = resolve(path, Purpose.LIST, view.folders)
+        if isinstance(place, PathProblem):
+            return place
+        try:
+            files = searching.list_files(self._search_engine(), self._scope(view, place), cancel)
+        except OSError as error:
+            return _no_engine(error)
+        names = tuple(place.below(parts) for parts in files.parts)
+        return Listing(place.path, names + (unfiled if not place.parts else ()), files.complete)
+
+    def _search(self, view: View, pattern: str, path: str, cancel: Cancel) -> Search | PathProblem:
+        places = self._places(view, path)
+        if isinstance(places, PathProblem):
+            return places
+        searches = []
+        for place in places:
+            try:
+                hits = searching.search(self._search_engine(), self._scope(view, place), pattern, cancel)
+            except OSError as error:
+                return _no_engine(error)
+            found = tuple(FoundLine(place.below(hit.parts), hit.number, hit.text) for hit in hits.found)
+            searches.append(Search(found, hits.literal, hits.stopped))
+        return Search(
+            tuple(line for search in searches for line in search.found),
+            next((search.literal for search in searches if search.literal), ""),
+            next((search.stopped for search in searches if search.stopped), ""),
+        )
+
+    def _places(self, view: View, path: str) -> Sequence[Resolved] | PathProblem:
+        if len(view.folders) > 1 and _is_top(path):
+            found = [resolve(f"{folder.name}/", Purpose.LIST, view.folders) for folder in view.folders]
+            return [place for place in found if isinstance(place, Resolved)]
+        place = resolve(path, Purpose.LIST, view.folders)
+        if isinstance(place, PathProblem) and place.kind is ProblemKind.REFUSED:
+            file = resolve(path, Purpose.READ, view.folders)
+            place = file if isinstance(file, Resolved) else place
+        return place if isinstance(place, PathProblem) else [place]
+
+    def _scope(self, view: View, place: Resolved) -> Scope:
+        """Open documents lie over the disk where their text differs from it."""
+        overlay: dict[Parts, str] = {}
+        for real, document in view.files():
+            if place.root not in real.parents:
+                continue
+            snapshot = snapshots.read(view, self._freshness, document.uri, disk.EDIT_BYTES)
+            if isinstance(snapshot, Snapshot) and snapshot.source is Source.BUFFER:
+                seen = self._look(document.uri)
+                if seen is None or seen.text is None or not same_text(seen.text, snapshot.text):
+                    overlay[real.relative_to(place.root).parts] = snapshot.text
+        return Scope(place.root, place.parts, overlay)
+
+
+def _is_top(path: str) -> bool:
+    return path.strip().rstrip("/") in ("", ".")
+
+
+def _no_engine(error: OSError) -> PathProblem:
+    return PathProblem(ProblemKind.UNREADABLE, f"The search program could not be started: {error.strerror or error}.")

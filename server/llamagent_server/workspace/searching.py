@@ -1,0 +1,236 @@
+"""Listing and searching one folder with a search program, the open documents laid over what is on disk."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from llamagent_server.core.messages import Json
+from llamagent_server.processes.reading import read_lines
+from llamagent_server.processes.threads import Cancel
+from llamagent_server.workspace.engines import Engine, Query, text_field, without_dot
+from llamagent_server.workspace.ignore import SKIPPED, Ignore
+from llamagent_server.workspace.opening import open_file
+
+Parts: TypeAlias = tuple[str, ...]
+
+MAX_FILES = 100_000
+MAX_HITS = 2_000
+MAX_SECONDS = 30.0
+_SHOWN_CHARS = 240
+_META = frozenset("\\^$.|?*+()[]{}")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """`complete` is False where there are more than were looked at."""
+
+    parts: tuple[Parts, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that matches, without its end; `number` is 1-based. A long line is cut around the match."""
+
+    parts: Parts
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Sorted by file and line. `literal` says why the pattern was read as plain text ("" = it was not).
+
+    `stopped` says why there may be more ("" = these are all, but for files with MAX_HITS_PER_FILE).
+    """
+
+    found: tuple[Hit, ...]
+    literal: str = ""
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look: the real folder, the part of it that is meant, and what is open in the editor below it.
+
+    `overlay` maps files to the texts that count instead of the disk's.
+    """
+
+    root: Path
+    base: Parts
+    overlay: Mapping[Parts, str] = field(default_factory=dict)
+
+
+def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
+    """The files below `scope.base` that are not ignored. Raises OSError where the program cannot be started."""
+    kept = _Outer(scope)
+    found: set[Parts] = set()
+
+    def take(piece: bytes) -> bool:
+        parts = tuple(without_dot(_decoded(piece)))
+        if parts and not kept.leaves_out(parts):
+            found.add(parts)
+        return len(found) < MAX_FILES
+
+    status = _run(engine.files("/".join(scope.base) or "."), scope, b"", b"\0", take, cancel)
+    found.update(parts for parts in scope.overlay if _belongs(parts, scope))
+    return Files(tuple(sorted(found)), complete=status is not None)
+
+
+def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
+    """Lines that match `pattern`. A bad regular expression, or one without a hit, is looked for as plain text.
+
+    Raises OSError where the program cannot be started.
+    """
+    query = Query(pattern, literal=False, ignore_case=not any(c.isupper() for c in _letters(pattern)))
+    special = not _META.isdisjoint(pattern)
+    hits = _search(engine, scope, query, cancel)
+    if hits is None:
+        literal = _search(engine, scope, replace(query, literal=True), cancel)
+        return replace(literal or Hits(()), literal="it is not a valid regular expression")
+    if not hits.found and special and not hits.stopped:
+        literal = _search(engine, scope, replace(query, literal=True), cancel)
+        if literal is not None and literal.found:
+            return replace(literal, literal="as a regular expression it has no match")
+    return hits
+
+
+def _letters(pattern: str) -> str:
+    """The pattern without its escapes, whose case means something else (\\S, \\W)."""
+    out, escaped = [], False
+    for character in pattern:
+        if not escaped and character != "\\":
+            out.append(character)
+        escaped = character == "\\" and not escaped
+    return "".join(out)
+
+
+def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits | None:
+    """None where the program says that the pattern is no regular expression."""
+    kept = _Outer(scope)
+    found: list[Hit] = []
+    stopped = ""
+    for parts, text in sorted(scope.overlay.items()):
+        if _belongs(parts, scope):
+            collector = _Collector(lambda _, parts=parts: parts, found)  # type: ignore[misc]
+            _run(engine.search(query, "-"), scope, text.encode("utf-8", "replace"), b"\n", collector.take, cancel)
+            if not collector.summed_up and not cancel.asked:
+                return None
+
+    def name(path: str) -> Parts | None:
+        parts = tuple(without_dot(path))
+        return None if parts in scope.overlay or kept.leaves_out(parts) else parts
+
+    collector = _Collector(name, found)
+    status = _run(engine.search(query, "/".join(scope.base) or "."), scope, b"", b"\n", collector.take, cancel)
+    if status is None:
+        stopped = f"stopped after {MAX_HITS} hits" if len(found) >= MAX_HITS else "stopped, it took too long"
+    elif not collector.summed_up:
+        return None
+    return Hits(tuple(sorted(found, key=lambda hit: (hit.parts, hit.number))[:MAX_HITS]), stopped=stopped)
+
+
+class _Collector:
+    """Takes the JSON lines of a search. A file's hits count once the file was read to its end and was no binary one."""
+
+    def __init__(self, name: Callable[[str], Parts | None], found: list[Hit]) -> None:
+        self._name = name
+        self._found = found
+        self._current: list[Hit] = []
+        self.summed_up = False
+
+    def take(self, line: bytes) -> bool:
+        message = json.loads(line) if line.strip() else {}
+        data = message.get("data", {})
+        match message.get("type"):
+            case "begin":
+                self._current = []
+            case "match":
+                parts = self._name(text_field(data["path"]))
+                if parts is not None:
+                    self._current.append(Hit(parts, data["line_number"], _cut(data)))
+            case "end":
+                if data.get("binary_offset") is None:
+                    self._found.extend(self._current)
+            case "summary":
+                self.summed_up = True
+        return len(self._found) < MAX_HITS
+
+
+def _cut(data: Mapping[str, Json]) -> str:
+    line = text_field(data.get("lines")).rstrip("\r\n")
+    if len(line) <= _SHOWN_CHARS:
+        return line
+    spots = data.get("submatches")
+    first = spots[0] if isinstance(spots, list) and spots else None
+    at = first.get("start") if isinstance(first, dict) else 0
+    # The program counts bytes; near enough for a window around the match.
+    start = max(0, (at if isinstance(at, int) else 0) - _SHOWN_CHARS // 3)
+    start = min(start, len(line) - _SHOWN_CHARS)
+    end = start + _SHOWN_CHARS
+    return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"
+
+
+class _Outer:
+    """The ignore files above the folder that is searched, which the search programs are told not to look for."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._ignore = ignore_below(scope.root)
+        depths = range(len(scope.base))
+        has_rules = any(_ignore_text(scope.root, scope.base[:depth]) is not None for depth in depths)
+        self._counts = has_rules and not self._ignore.ignored(scope.base, is_folder=True)
+
+    def leaves_out(self, parts: Parts) -> bool:
+        return self._counts and self._ignore.ignored(parts, is_folder=False)
+
+
+def ignore_below(root: Path) -> Ignore:
+    return Ignore(lambda folder: _ignore_text(root, folder))
+
+
+def _ignore_text(root: Path, folder: Parts) -> str | None:
+    try:
+        with open_file(root, (*folder, ".gitignore")) as fd, open(fd, "rb", closefd=False) as file:
+            return file.read(1_000_000).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _belongs(parts: Parts, scope: Scope) -> bool:
+    """Whether an open document is among what is listed: below the base, and not ignored."""
+    if parts[: len(scope.base)] != scope.base:
+        return False
+    below = parts[len(scope.base) :]
+    if any(part in SKIPPED for part in below):
+        return False
+    ignore = ignore_below(scope.root)
+    if not ignore.ignored(scope.base, is_folder=True):
+        return not ignore.ignored(parts, is_folder=False)
+    return not ignore_below(scope.root.joinpath(*scope.base)).ignored(below, is_folder=False)
+
+
+def _run(
+    argv: Sequence[str],
+    scope: Scope,
+    given: bytes,
+    separator: bytes,
+    take: Callable[[bytes], bool],
+    cancel: Cancel,
+) -> int | None:
+    """Run a search program within the time that one search may take."""
+    inner = Cancel()
+    cancel.on_ask(inner.ask)
+    timer = threading.Timer(MAX_SECONDS, inner.ask)
+    timer.daemon = True
+    timer.start()
+    try:
+        return read_lines(argv, cwd=scope.root, given=given, separator=separator, take=take, cancel=inner)
+    finally:
+        timer.cancel()
+
+
+def _decoded(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
