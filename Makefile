@@ -1,0 +1,62 @@
+# What a newcomer runs. Everything happens in .venv, which sets itself up; once it is there, no network is needed.
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+SOURCES := server clients/terminal tests bench
+TESTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format venv lock wheel clean
+
+help:
+	@echo 'make demo    see it work: a tiny model writes and runs a program in a temporary folder'
+	@echo 'make test    run the tests (TESTS="tests/store -k torn" for some of them)'
+	@echo 'make check   lint, formatting and types'
+	@echo 'make format  put the code into its form'
+	@echo 'make venv    set up $(VENV) for development'
+	@echo 'make wheel   build the wheel into dist/'
+	@echo 'make lock    pin the requirements anew (needs uv)'
+	@echo 'make clean   remove what the targets above made'
+
+demo: $(VENV)/.ready-demo
+	$(BIN)/python -m llamagent_server demo
+
+test: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest $(TESTS)
+
+check: $(VENV)/.ready-dev
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+
+format: $(VENV)/.ready-dev
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+venv: $(VENV)/.ready-dev
+
+wheel: $(VENV)/.ready-dev
+	$(BIN)/python -m hatchling build --target wheel
+
+# The stamps are files in the environment, so that they go when it goes. Development has all that the demo needs.
+$(VENV)/.ready-dev: requirements/dev.txt pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh $(VENV) dev
+	@touch $(VENV)/.ready-demo $@
+
+$(VENV)/.ready-demo: requirements/demo.txt pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh $(VENV) demo
+	@touch $@
+
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make lock' pyproject.toml
+
+lock:
+	$(COMPILE) requirements/dev.in --all-extras -o requirements/dev.txt
+	$(COMPILE) requirements/demo.in --extra embedded --no-annotate -c requirements/dev.txt -o requirements/demo.txt
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find server clients tests bench -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,46 @@
+"""For every test: the user's own folder and environment are out of reach, and a skipped test can be made a failure."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# A reason that begins so belongs to another system than this one, and may be skipped even where nothing may.
+ELSEWHERE = "only on "
+FROM_THE_PERSON = ("OLLAMA_URL", "OLLAMA_MODEL", "OLLAMA_HOST", "LLAMAGENT_WORKDIR", "NO_COLOR")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nothing-skipped", action="store_true", help="a skipped test fails the run")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_the_person(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLAMAGENT_HOME", str(tmp_path_factory.mktemp("home") / ".llamagent"))
+    for name in FROM_THE_PERSON:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if session.config.getoption("--nothing-skipped") and exitstatus == pytest.ExitCode.OK and list(_skipped(session)):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if terminalreporter.config.getoption("--nothing-skipped"):
+        for where, reason in _skipped_reports(terminalreporter):
+            terminalreporter.write_line(f"SKIPPED, which fails this run: {where}: {reason}", red=True)
+
+
+def _skipped(session: pytest.Session) -> Iterator[tuple[str, str]]:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    return _skipped_reports(reporter) if isinstance(reporter, pytest.TerminalReporter) else iter(())
+
+
+def _skipped_reports(reporter: pytest.TerminalReporter) -> Iterator[tuple[str, str]]:
+    for report in reporter.stats.get("skipped", ()):
+        _, _, reason = report.longrepr if isinstance(report.longrepr, tuple) else (Path(), 0, str(report.longrepr))
+        reason = reason.removeprefix("Skipped: ")
+        if not reason.startswith(ELSEWHERE):
+            yield report.nodeid, reason
