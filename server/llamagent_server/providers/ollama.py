@@ -1,0 +1,169 @@
+"""Ollama, by its own API: /api/chat streamed, and what it says of its models."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+
+from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo
+from llamagent_server.core.messages import Json
+from llamagent_server.errors import ModelError
+from llamagent_server.providers.client import ask_http, chat_http, events, fetch_json, stream
+from llamagent_server.providers.config import ProviderConfig
+from llamagent_server.providers.failures import Place, ThinkingRefused
+from llamagent_server.providers.ollama_wire import OllamaReading, body, cloud_refused
+
+CLOUD = "ollama.com"
+# Old builds tell capabilities one model at a time; more questions than this are not worth an answer.
+_MANY = 16
+
+
+class Ollama:
+    provider = "ollama"
+
+    def __init__(self, config: ProviderConfig) -> None:
+        self.url = _base(config.url)
+        self._config = config
+        self._cannot_think: set[str] = set()
+        self._local: set[str] = set()
+
+    async def chat(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
+        reading = OllamaReading(request, self._place(request.model), allow_cloud=self._config.allow_cloud)
+        async with contextlib.aclosing(events(self._deltas(request, reading), reading)) as found:
+            async for event in found:
+                yield event
+
+    async def _deltas(self, request: ChatRequest, reading: OllamaReading) -> AsyncGenerator[Delta, None]:
+        await self._refuse_cloud(request.model)
+        url = f"{self.url}/api/chat"
+        while True:
+            think = request.options.think if request.model not in self._cannot_think else False
+            http = chat_http(self._config, url, body(request, think=think), request.options.num_predict)
+            try:
+                async with contextlib.aclosing(stream(http, reading, self._place(request.model))) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except ThinkingRefused:
+                if think is False:
+                    raise
+                self._cannot_think.add(request.model)
+
+    async def describe(self, model: str) -> ModelInfo:
+        shown = await fetch_json(ask_http(self._config, f"{self.url}/api/show", {"model": model}), self._place(model))
+        info = _from_show(model, shown)
+        if info.remote_host is None and not is_cloud_name(model):
+            self._local.add(model)
+        with contextlib.suppress(ModelError):  # what is loaded now is a bonus; old builds do not say
+            running = await fetch_json(ask_http(self._config, f"{self.url}/api/ps"), self._place(model))
+            info = _with_running(info, running)
+        return info
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        tags = await fetch_json(ask_http(self._config, f"{self.url}/api/tags"), self._place(""))
+        rows = [_from_tag(row) for row in _objects(tags.get("models"))]
+        if len(rows) > _MANY or all(row.capabilities is not None for row in rows):
+            return rows
+        return await asyncio.gather(*map(self._completed, rows))
+
+    async def close(self) -> None:
+        """Nothing is held open between requests."""
+
+    async def _completed(self, row: ModelInfo) -> ModelInfo:
+        """A row of the list with what only /api/show says."""
+        if row.capabilities is not None:
+            return row
+        with contextlib.suppress(ModelError):  # the model may be gone by now
+            question: Json = {"model": row.name}
+            shown = await fetch_json(ask_http(self._config, f"{self.url}/api/show", question), self._place(row.name))
+            info = _from_show(row.name, shown)
+            return replace(row, capabilities=info.capabilities, context_length=info.context_length)
+        return row
+
+    async def _refuse_cloud(self, model: str) -> None:
+        """Before a prompt leaves. That a model runs elsewhere shows in its name, or only in what the server says."""
+        if self._config.allow_cloud or model in self._local:
+            return
+        host = CLOUD if is_cloud_name(model) else await self._remote_host(model)
+        if host is not None:
+            raise cloud_refused(model, host)
+        self._local.add(model)
+
+    async def _remote_host(self, model: str) -> str | None:
+        """A server that does not say is asked no further; its reply is watched for the same sign."""
+        try:
+            question: Json = {"model": model}
+            shown = await fetch_json(ask_http(self._config, f"{self.url}/api/show", question), self._place(model))
+        except ModelError:
+            return None  # the chat request meets the same fault and reports it
+        return _text(shown.get("remote_host"))
+
+    def _place(self, model: str) -> Place:
+        return Place(
+            url=self.url,
+            model=model,
+            server="Ollama",
+            start="Start it with `ollama serve` (or its app), or set `url` to where it listens.",
+            fetch=f"Get it with `ollama pull {model}`, or set `model` to one that `ollama list` shows.",
+            forbidden="Ollama answers only to its own names and, from programs, without a foreign Origin: set `url` to "
+            "http://127.0.0.1:11434. A proxy before it may want a key, whose variable `api_key_env` names.",
+        )
+
+
+def is_cloud_name(model: str) -> bool:
+    return model.lower().endswith((":cloud", "-cloud"))
+
+
+def _base(url: str) -> str:
+    """The server's root, also where somebody gave the address of one of its APIs."""
+    base = url.rstrip("/")
+    return base.removesuffix("/chat").removesuffix("/api").removesuffix("/v1").rstrip("/")
+
+
+def _from_show(model: str, shown: dict[str, Json]) -> ModelInfo:
+    facts = shown.get("model_info")
+    facts = facts if isinstance(facts, dict) else {}
+    return ModelInfo(
+        name=model,
+        capabilities=_capabilities(shown.get("capabilities")),
+        context_length=_number(facts.get(f"{facts.get('general.architecture')}.context_length")),
+        remote_host=_text(shown.get("remote_host")),
+    )
+
+
+def _from_tag(row: dict[str, Json]) -> ModelInfo:
+    details = row.get("details")
+    return ModelInfo(
+        name=_text(row.get("name")) or _text(row.get("model")) or "",
+        capabilities=_capabilities(row.get("capabilities")),
+        context_length=_number(details.get("context_length")) if isinstance(details, dict) else None,
+        size=_number(row.get("size")),
+        remote_host=_text(row.get("remote_host")),
+    )
+
+
+def _with_running(info: ModelInfo, running: dict[str, Json]) -> ModelInfo:
+    for row in _objects(running.get("models")):
+        if _full_name(_text(row.get("name")) or "") == _full_name(info.name):
+            return replace(info, loaded_context=_number(row.get("context_length")), size=_number(row.get("size")))
+    return info
+
+
+def _full_name(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
+def _capabilities(value: Json) -> frozenset[str] | None:
+    return frozenset(str(word) for word in value) if isinstance(value, list) else None
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
