@@ -36,6 +36,7 @@ class Span:
 _TOKEN = re.compile(r"\n|[^\S\n]+|\S+")
 _MARKER = re.compile(r"[-*+•]|\d{1,3}[.)]")
 _FENCE = ("```", "~~~")
+_MOST_INDENT = 24
 
 
 class Screen:
@@ -117,15 +118,17 @@ class Screen:
 
 
 class _Flow:
-    """Breaks streamed text between words. The last word is held back until it is known to be whole."""
+    """Breaks streamed text between words. The last word is held back until it is known to be whole, and a blank until
+    it is known what follows."""
 
     def __init__(self) -> None:
         self.style = Style.PLAIN
         self._held = ""
+        self._blank = ""
         self._column = 0
         self._indent = 0
         self._fenced = False
-        self._fresh = True  # nothing but blanks and a list marker stands on this line
+        self._fresh = True  # nothing but a list marker stands on this line
 
     @property
     def at_line_start(self) -> bool:
@@ -145,6 +148,7 @@ class _Flow:
         return out
 
     def _new_line(self) -> None:
+        self._blank = ""
         self._column = self._indent = 0
         self._fresh = True
 
@@ -152,28 +156,25 @@ class _Flow:
         if token == "\n":
             self._new_line()
             return token
-        if self._fresh:
-            self._note_beginning(token)
-        columns = cells(token)
-        breaks = width is not None and not self._fenced and not self._fresh and self._column + columns > width - 1
-        if breaks and token.isspace():
-            self._column = max(self._column, width or 0)  # the line is full: the next word begins a new one
-            return ""
         token = prose(token)
-        lead = ""
-        if breaks:
+        if token.isspace():
+            self._blank += token
+            return ""
+        lead, self._blank = self._blank, ""
+        if self._fresh:
+            self._note_beginning(token, self._column + cells(lead))
+        elif width is not None and not self._fenced and self._column + cells(lead + token) > width - 1:
             lead = "\n" + " " * self._indent
-            self._column = self._indent
-        self._column += columns
-        self._fresh = self._fresh and (token.isspace() or bool(_MARKER.fullmatch(token)))
+            self._column = 0
+        self._column += cells(lead.lstrip("\n") + token)
         return lead + token
 
-    def _note_beginning(self, token: str) -> None:
-        """What stands at the beginning of a line: a code fence, blanks, a list marker, or already a word."""
+    def _note_beginning(self, token: str, column: int) -> None:
+        """The first word of a line, or a list marker before it. Further lines begin below the first word."""
         if token.startswith(_FENCE):
             self._fenced = not self._fenced
-        if token.isspace() or _MARKER.fullmatch(token):
-            self._indent = min(self._column + cells(token), 24)
+        self._indent = min(column, _MOST_INDENT)
+        self._fresh = bool(_MARKER.fullmatch(token))
 
 
 def cells(text: str) -> int:

@@ -15,6 +15,7 @@ local textedit = require('llamagent.textedit')
 ---@field loaded_now boolean whether the buffer was loaded for this review
 ---@field base string[] the text that the proposal is about
 ---@field proposed string[] what it would become; follows the person's changes on either side
+---@field format string its 'fileformat'
 ---@field eol boolean whether the proposal ends with a line end
 ---@field changes_eol boolean whether that differs from the text before
 ---@field added integer
@@ -148,6 +149,19 @@ function M.counts(before, after)
   return added, removed
 end
 
+--- The 'fileformat' of a proposal: that of the buffer, and for a new file what its lines say.
+---@param bufnr integer?
+---@param text string
+---@return string
+local function format_of(bufnr, text)
+  if bufnr then
+    return vim.bo[bufnr].fileformat
+  end
+  local _, all = text:gsub('\n', '')
+  local _, crlf = text:gsub('\r\n', '')
+  return all > 0 and all == crlf and 'dos' or 'unix'
+end
+
 ---@param part llamagent.FileEdit
 ---@param client vim.lsp.Client
 ---@return llamagent.ReviewFile?
@@ -163,11 +177,10 @@ local function review_file(part, client)
   if not text then
     return nil, overlap
   end
-  local format = base.bufnr and vim.bo[base.bufnr].fileformat or 'unix'
+  local format = format_of(base.bufnr, text)
   local before, after = buffer.split(base.text, format), buffer.split(text, format)
-  -- A file without a line has no lines at all, not an empty one.
-  local before_lines = base.text == '' and {} or before.lines
-  local added, removed = M.counts(before_lines, after.lines)
+  -- For the counts an empty file has no lines at all, not an empty one.
+  local added, removed = M.counts(base.text == '' and {} or before.lines, text == '' and {} or after.lines)
   return {
     uri = part.uri,
     path = path,
@@ -176,6 +189,7 @@ local function review_file(part, client)
     loaded_now = base.loaded_now,
     base = before.lines,
     proposed = after.lines,
+    format = format,
     eol = after.eol,
     changes_eol = base.text ~= '' and text ~= '' and after.eol ~= before.eol,
     added = added,
