@@ -37,6 +37,7 @@ _TOKEN = re.compile(r"\n|[^\S\n]+|\S+")
 _MARKER = re.compile(r"[-*+•]|\d{1,3}[.)]")
 _FENCE = ("```", "~~~")
 _MOST_INDENT = 24
+_MOST_COLUMNS = 100  # longer lines are hard to read
 
 
 class Screen:
@@ -63,9 +64,9 @@ class Screen:
     def wrapped(self, text: str, indent: int) -> list[str]:
         """The lines of `text` (one at least), wrapped to fit beside `indent` columns where lines are wrapped at all."""
         lines = prose(text).splitlines() or [""]
-        if self._width is None:
+        if (limit := self._columns()) is None:
             return lines
-        columns = max(self._width() - indent - 1, 20)
+        columns = max(limit - indent - 1, 20)
         return [part for line in lines for part in wrap(line, columns, break_on_hyphens=False) or [""]]
 
     def prompt(self, *spans: Span | str) -> None:
@@ -76,14 +77,14 @@ class Screen:
     def flow(self, text: str, style: Style = Style.PLAIN) -> None:
         """Streamed text, wrapped between words."""
         self._flow.style = style
-        out = self._flow.feed(text, self._width() if self._width else None)
+        out = self._flow.feed(text, self._columns())
         if out:
             self._write(self._paint(out, style))
 
     def end_flow(self) -> None:
         """The streamed text is over; what comes next begins on a line of its own."""
         style = self._flow.style
-        out = self._flow.end(self._width() if self._width else None)
+        out = self._flow.end(self._columns())
         if out:
             self._write(self._paint(out, style))
 
@@ -95,6 +96,10 @@ class Screen:
         shown = clipped(prose(text).replace("\n", " "), columns)
         self._put("\r\x1b[2K" + self._paint(shown, Style.DIM))
         self._status = text
+
+    def _columns(self) -> int | None:
+        """How wide prose may be; None: as wide as it is."""
+        return None if self._width is None else min(self._width(), _MOST_COLUMNS)
 
     def _write(self, text: str) -> None:
         if self._status:
