@@ -59,8 +59,12 @@ def _token(value: Json) -> Token | None:
 
 async def _ask(session: Session, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
     # Before the first await: what the person attached is what they see at this moment.
-    attached = [attachment(item, session.documents, session.files) for item in asked.context]
+    seen = [session.documents.get(item.uri) if item.uri else None for item in asked.context]
     app = await session.app()
+    attached = [
+        await attachment(item, document, app.workspace, session.client.encoding)
+        for item, document in zip(asked.context, seen, strict=True)
+    ]
     turn = app.start_turn(
         asked.text, session=asked.session, attachments=attached, mode=Mode(asked.mode), steer=asked.steer
     )

@@ -64,19 +64,19 @@ class Documents:
         if self._open.pop(key(uri), None) is not None:
             self._tell()
 
-    async def changed(self, seconds: float) -> bool:
-        """Wait until any document is opened, changed or closed; False when none was for that long."""
-        if seconds <= 0:
-            return False
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiting)
+    async def changed(self, since: int, seconds: float) -> bool:
+        """Wait until `generation` is no longer `since`; False when it still is after `seconds`."""
         try:
-            async with asyncio.timeout(seconds):
-                await waiting
+            async with asyncio.timeout(max(seconds, 0)):
+                while self.generation == since:
+                    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                    self._waiting.add(waiting)
+                    try:
+                        await waiting
+                    finally:
+                        self._waiting.discard(waiting)
         except TimeoutError:
             return False
-        finally:
-            self._waiting.discard(waiting)
         return True
 
     def _tell(self) -> None:

@@ -9,14 +9,13 @@ from lsprotocol import types
 
 from llamagent_server.agent.ports import Consent, ConsentDecision, ReviewAnswer, SaveReport
 from llamagent_server.core.events import record
-from llamagent_server.core.proposals import Proposal
-from llamagent_server.errors import LlamagentError
+from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.lsp.client import Client
-from llamagent_server.lsp.documents import Documents
 from llamagent_server.lsp.errors import AskFailed
+from llamagent_server.lsp.files import Files
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.questions import Questions
-from llamagent_server.lsp.reviews import ReadDisk, Reviews
+from llamagent_server.lsp.reviews import Reviews
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import (
     CONSENT,
@@ -31,6 +30,7 @@ from llamagent_server.lsp.wire import (
 )
 from llamagent_server.lsp.words import words
 from llamagent_server.settings import SavePolicy
+from llamagent_server.workspace.uris import key
 
 SAVE_SECONDS = 30.0  # formatters and hooks may run when an editor saves
 
@@ -42,7 +42,7 @@ class Surroundings:
     """What the editor's part must know of the workspace. `command_place` is where commands run and how: a folder's
     path, whether it is sandboxed, whether the network can be reached."""
 
-    read_disk: ReadDisk
+    files: Files
     save_policy: Callable[[], SavePolicy]
     command_place: Callable[[], tuple[str, bool, bool]]
 
@@ -54,24 +54,22 @@ class ConnectedEditor:
         self,
         protocol: StrictProtocol,
         client: Client,
-        documents: Documents,
         surroundings: Surroundings,
         shown: ShownFiles,
     ) -> None:
         self._protocol = protocol
         self._client = client
-        self._documents = documents
         self._surroundings = surroundings
         self._questions = Questions(protocol)
-        self._reviews = Reviews(protocol, client, documents, surroundings.read_disk, self._questions, shown)
+        self._reviews = Reviews(protocol, client, surroundings.files, self._questions, shown)
         self._words = words(client.locale)
-        self._edited: dict[str, str] = {}  # URIs of documents with accepted edits, and their workspace paths
+        self._edited: dict[str, FileChange] = {}  # accepted edits that the disk may not hold yet, by the URI's key
 
     async def review(self, review_id: str, proposal: Proposal) -> ReviewAnswer:
         answer = await self._reviews.review(review_id, proposal)
         for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True):
             if base != now:
-                self._edited[change.uri] = change.path
+                self._edited[key(change.uri)] = change
         if answer.applied and self._surroundings.save_policy() is SavePolicy.ON_ACCEPT:
             await self._save()
         return answer
@@ -111,37 +109,33 @@ class ConnectedEditor:
     # --- Saving ----------------------------------------------------------------------------------------------------
 
     async def save_edited(self) -> SaveReport:
-        before = self._unsaved()
+        before = await self._unsaved()
         if before and self._surroundings.save_policy() is not SavePolicy.NEVER:
             await self._save()
-        after = self._unsaved()
-        saved = tuple(path for uri, path in before.items() if uri not in after)
-        return SaveReport(saved, tuple(after.values()))
+        after = await self._unsaved()
+        saved = tuple(change.path for change in before if change not in after)
+        return SaveReport(saved, tuple(change.path for change in after))
+
+    def saved(self, uri: str) -> None:
+        """The editor says that it saved a document: the word counts where we cannot read what is on disk."""
+        self._edited.pop(key(uri), None)
 
     async def _save(self) -> None:
-        uris = tuple(self._unsaved())
+        uris = tuple(change.uri for change in await self._unsaved())
         if not uris or not self._client.flags.save:
             return
         try:
             async with asyncio.timeout(SAVE_SECONDS):
                 await self._protocol.ask(SAVE, record(Uris(uris)), lambda value: parse_known(SaveReply, value))
         except (AskFailed, TimeoutError) as problem:
-            _log.warning("the editor did not save: %s", problem or "no answer")
+            _log.warning("the editor did not save: %s", str(problem) or "no answer")
 
-    def _unsaved(self) -> dict[str, str]:
-        """Of the documents with accepted edits those that the disk does not hold: the disk decides, not the editor."""
-        self._edited = {uri: path for uri, path in self._edited.items() if not self._is_on_disk(uri)}
-        return self._edited
-
-    def _is_on_disk(self, uri: str) -> bool:
-        document = self._documents.get(uri)
-        if document is None:
-            return True
-        try:
-            on_disk = self._surroundings.read_disk(uri)
-        except LlamagentError:
-            return False
-        return on_disk == document.text
+    async def _unsaved(self) -> tuple[FileChange, ...]:
+        """Of the documents with accepted edits those that the disk does not hold."""
+        for name, change in tuple(self._edited.items()):
+            if await self._surroundings.files.on_disk(change.uri):
+                self._edited.pop(name, None)
+        return tuple(self._edited.values())
 
     # --- Questions and notices beside a turn -----------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ def _did_change(daemon: Daemon, params: types.DidChangeTextDocumentParams) -> No
 
 
 def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:
+    daemon.session.editor.saved(params.text_document.uri)
     if (app := daemon.session.made) is not None:
         app.workspace.saved(params.text_document.uri)
 

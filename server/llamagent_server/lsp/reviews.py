@@ -5,52 +5,36 @@ moment, and the texts that are there afterwards count, not what the editor answe
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types
 
 from llamagent_server.agent.ports import ReviewAnswer
-from llamagent_server.core.diffs import counts, rebase, unified
+from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
-from llamagent_server.errors import LlamagentError
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.convert import Form, Planned, workspace_edit
-from llamagent_server.lsp.documents import Documents
 from llamagent_server.lsp.errors import AskFailed
+from llamagent_server.lsp.files import Files, Refused
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.questions import Questions
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
 from llamagent_server.lsp.words import words
 
-# A change may reach us after the answer to the edit that made it: editors gather changes before they send them.
-SETTLE_SECONDS = 1.0
 DIFF_LINES = 60  # of a diff that is shown within the question
-
-ReadDisk = Callable[[str], str | None]  # the text at a URI, None where no file is; raises LlamagentError
-
-
-class Refused(Exception):
-    """The edit cannot be made any more; the words are for the person and the model."""
 
 
 class Reviews:
     """All reviews of one connection."""
 
     def __init__(
-        self,
-        protocol: StrictProtocol,
-        client: Client,
-        documents: Documents,
-        read_disk: ReadDisk,
-        questions: Questions,
-        shown: ShownFiles,
+        self, protocol: StrictProtocol, client: Client, files: Files, questions: Questions, shown: ShownFiles
     ) -> None:
         self._protocol = protocol
         self._client = client
-        self._documents = documents
-        self._read_disk = read_disk
+        self._files = files
         self._questions = questions
         self._shown = shown
         self._words = words(client.locale)
@@ -66,19 +50,19 @@ class Reviews:
 
     async def _decide(self, review_id: str, proposal: Proposal) -> ReviewAnswer:
         if not self._client.applies_edits:
-            return self._no(proposal, "this editor cannot apply edits (workspace/applyEdit)")
+            return await self._no(proposal, "this editor cannot apply edits (workspace/applyEdit)")
         if not self._client.flags.review and not await self._accepted(proposal):
-            return self._no(proposal, None)
+            return await self._no(proposal, None)
         try:
-            planned = [await self._plan(change) for change in proposal.changes]
+            planned = await self._files.plan(proposal.changes)
         except Refused as problem:
-            return self._no(proposal, str(problem))
+            return await self._no(proposal, str(problem))
         applied, reason = await self._apply(review_id, proposal, planned)
         now = await self._read_back(planned, applied=applied)
         return ReviewAnswer(applied, reason, tuple(p.base for p in planned), tuple(p.after for p in planned), now)
 
-    def _no(self, proposal: Proposal, reason: str | None) -> ReviewAnswer:
-        there = self._texts([change.uri for change in proposal.changes])
+    async def _no(self, proposal: Proposal, reason: str | None) -> ReviewAnswer:
+        there = await self._files.texts([change.uri for change in proposal.changes])
         return ReviewAnswer(False, reason, there, tuple(change.after for change in proposal.changes), there)
 
     # --- The question ----------------------------------------------------------------------------------------------
@@ -95,36 +79,6 @@ class Reviews:
 
     # --- The edit --------------------------------------------------------------------------------------------------
 
-    async def _plan(self, change: FileChange) -> Planned:
-        """The edit for the text as it is now. Raises Refused where that changed in the same lines."""
-        await self._reloaded(change)
-        document = self._documents.get(change.uri)
-        base = self._text(change.uri)
-        version = document.version if document else None
-        if base == change.before or (change.before is None and not (base or "").strip("\r\n")):
-            return Planned(change.uri, base, change.after, version)
-        if base is None:
-            raise Refused(f"{change.path} is not there any more")
-        if change.before is None:
-            raise Refused(f"{change.path} exists by now")
-        after = rebase(change.before, change.after, base)
-        if after is None:
-            raise Refused(f"{change.path} was changed meanwhile, in the lines that the edit is about")
-        return Planned(change.uri, base, after, version)
-
-    async def _reloaded(self, change: FileChange) -> None:
-        """Give the editor a moment to show what is on disk, where the edit was made for that. Raises Refused."""
-        deadline = _now() + SETTLE_SECONDS
-        while self._is_stale(change):
-            if not await self._documents.changed(deadline - _now()):
-                raise Refused(f"the editor still shows {change.path} as it was before it changed on disk: reload it")
-
-    def _is_stale(self, change: FileChange) -> bool:
-        document = self._documents.get(change.uri)
-        if document is None or change.before is None or document.text == change.before:
-            return False
-        return self._on_disk(change.uri) == change.before
-
     async def _apply(self, review_id: str, proposal: Proposal, planned: Sequence[Planned]) -> tuple[bool, str | None]:
         reviews = self._client.flags.review
         form = Form(
@@ -140,32 +94,13 @@ class Reviews:
         except AskFailed as problem:
             return False, str(problem)
 
-    # --- What is there ---------------------------------------------------------------------------------------------
-
     async def _read_back(self, planned: Sequence[Planned], *, applied: bool) -> tuple[str | None, ...]:
-        """The texts as they are once what was expected has come, or as they are after a moment."""
-        # A client that asks the person itself and says no has changed nothing that one would have to wait for.
-        waits = applied or not self._client.flags.review
-        deadline = _now() + (SETTLE_SECONDS if waits else 0)
-        expected = tuple(p.after if applied else p.base for p in planned)
         uris = [p.uri for p in planned]
-        while (now := self._texts(uris)) != expected or not applied:
-            if not await self._documents.changed(deadline - _now()):
-                return self._texts(uris)
-        return now
-
-    def _texts(self, uris: Sequence[str]) -> tuple[str | None, ...]:
-        return tuple(self._text(uri) for uri in uris)
-
-    def _text(self, uri: str) -> str | None:
-        document = self._documents.get(uri)
-        return document.text if document else self._on_disk(uri)
-
-    def _on_disk(self, uri: str) -> str | None:
-        try:
-            return self._read_disk(uri)
-        except LlamagentError:
-            return None
+        if applied:
+            return await self._files.settled(uris, tuple(p.after for p in planned))
+        if self._client.flags.review:  # the person said no before anything was changed
+            return await self._files.texts(uris)
+        return await self._files.settled(uris, None)
 
 
 def _applied(value: object) -> tuple[bool, str | None]:
@@ -186,7 +121,3 @@ def _shortened(diff: str) -> str:
     lines = diff.splitlines()
     rest = len(lines) - DIFF_LINES
     return "\n".join(lines[:DIFF_LINES] + ([f"… (+{rest})"] if rest > 0 else []))
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

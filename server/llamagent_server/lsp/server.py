@@ -15,11 +15,11 @@ from pygls.lsp.server import LanguageServer
 from llamagent_server import __version__
 from llamagent_server.core.events import Event, record
 from llamagent_server.core.messages import Json
-from llamagent_server.lsp.attachments import Files
 from llamagent_server.lsp.client import Client, JsonMap, RootFolder, read_client
 from llamagent_server.lsp.documents import Documents
 from llamagent_server.lsp.editor import ConnectedEditor, Surroundings
 from llamagent_server.lsp.errors import AskFailed
+from llamagent_server.lsp.files import Files
 from llamagent_server.lsp.progress import Progress
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
@@ -117,8 +117,9 @@ class Session:
         self.documents = documents
         self.progress = Progress(protocol, client)
         self.shown = ShownFiles(protocol, client)
-        surroundings = Surroundings(self._read_disk, self._save_policy, self._command_place)
-        self.editor = ConnectedEditor(protocol, client, documents, surroundings, self.shown)
+        files = Files(documents, lambda: self._made_app().workspace)
+        surroundings = Surroundings(files, self._save_policy, self._command_place)
+        self.editor = ConnectedEditor(protocol, client, surroundings, self.shown)
         self.messages = None if client.flags.trace else Messages(protocol, client, self.shown)
         self._trace = TraceSender(protocol) if client.flags.trace else None
         self._overrides = overrides
@@ -158,6 +159,8 @@ class Session:
                 ask_download=self.editor.ask_download,
             )
             self._app = App(connection)
+            for document in self.documents.all():
+                self._app.workspace.opened(document.uri)
         return self._app
 
     @property
@@ -186,13 +189,6 @@ class Session:
             self._app.set_folders(_folders(self._folders))
 
     # --- What the editor's part asks of the agent's ----------------------------------------------------------------
-
-    @property
-    def files(self) -> Files:
-        return self._made_app().workspace
-
-    def _read_disk(self, uri: str) -> str | None:
-        return self.files.disk_text(uri)
 
     def _save_policy(self) -> SavePolicy:
         return self._made_app().settings.save
