@@ -123,7 +123,7 @@ def test_the_trust_question_is_a_yes_or_no(stage: Stage) -> None:
     question = {"message": "Do you trust the folder?", "actions": [{"title": "Trust"}, {"title": "Not now"}]}
     script = [{"ask": "window/showMessageRequest", "params": {"type": 3, **question}}] * 2
     terminal = stage.terminal([*script, *ended()])
-    terminal.expect("Do you trust the folder? Trust? [y/N]")
+    terminal.expect("Do you trust the folder?\nTrust? [y/N]")
     terminal.type("y\n")
     terminal.expect("[y/N]")
     terminal.type("\n")

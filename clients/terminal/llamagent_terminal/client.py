@@ -135,10 +135,14 @@ class Daemon:
         stdout = _pipe(self._process.stdout)
         try:
             while (body := _frame(stdout)) is not None:
-                self._sort(json.loads(body))
+                self._sort(_message(body))
         except (OSError, ValueError) as error:
             self._last_words.append(f"(what it wrote on its stdout is no LSP: {error})")
             self._process.kill()
+        finally:  # whatever ends the reading, nobody may wait for ever
+            self._say_gone()
+
+    def _say_gone(self) -> None:
         self.gone = True
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING_SECONDS)
@@ -221,6 +225,13 @@ def _frame(stream: IO[bytes]) -> bytes | None:
         raise ValueError("a message without Content-Length")
     body = stream.read(length)
     return body if len(body) == length else None
+
+
+def _message(body: bytes) -> Mapping[str, Any]:
+    message = json.loads(body)
+    if not isinstance(message, dict):
+        raise ValueError("a message that is no object")
+    return message
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -36,12 +36,11 @@ def reason(screen: Screen, stop: Callable[[], bool]) -> str | None:
     return (_asked(screen, stop, words) or "").strip() or None
 
 
-def choice(screen: Screen, question: str, titles: Sequence[str], stop: Callable[[], bool]) -> int | None:
+def choice(screen: Screen, titles: Sequence[str], stop: Callable[[], bool]) -> int | None:
     """The index of one of `titles`; None for no answer. With two, the first is the yes."""
     if len(titles) <= 2:
-        answer = yes_or_no(screen, f"{question} {titles[0]}?", stop)
+        answer = yes_or_no(screen, f"{titles[0]}?", stop)
         return {Answer.YES: 0, Answer.NO: len(titles) - 1 if len(titles) == 2 else None}.get(answer)
-    screen.line(Span(question, Style.BOLD))
     for number, title in enumerate(titles, 1):
         screen.line(f"  {number}  {title}")
     typed = (_asked(screen, stop, f"[1-{len(titles)}, Enter for none] ") or "").strip()

@@ -118,13 +118,13 @@ class Desk:
         """`window/showMessageRequest`: with nobody to ask, the last action (Not now, Refuse, ...)."""
         message, actions = str(request.params.get("message", "")), request.params.get("actions") or []
         titles = [str(action.get("title", "")) for action in actions]
+        say(self._screen, HARNESS, message)
         if not titles:
-            say(self._screen, HARNESS, message)
             return None
         if not self._asks:
-            say(self._screen, HARNESS, f"{message} {titles[-1]}: {NO_TERMINAL}.")
+            self._screen.line("  ", Span(f"{titles[-1]}: {NO_TERMINAL}", Style.DIM))
             return dict(actions[-1])
-        chosen = prompt.choice(self._screen, message, titles, lambda: self._stop(request))
+        chosen = prompt.choice(self._screen, titles, lambda: self._stop(request))
         return None if chosen is None else dict(actions[chosen])
 
     def save(self, request: Asked) -> dict[str, object]:

@@ -77,8 +77,7 @@ class Story:
 
     def tick(self) -> None:
         if self._waiting:
-            seconds = int(monotonic() - self._since)
-            self._screen.status(f"{self._waiting} {seconds} s" if seconds else self._waiting)
+            self._screen.status(f"{self._waiting}, {int(monotonic() - self._since)} s")
 
     def _wait_for(self, what: str) -> None:
         self._waiting = what
@@ -89,7 +88,7 @@ class Story:
         self._channel = ""
         self._content_shown = False
         again = f" (attempt {event['attempt']})" if event.get("attempt", 1) > 1 else ""
-        self._wait_for(f"waiting for {event['model']}{again}, about {event['promptTokensEstimate']:,} tokens to read")
+        self._wait_for(f"{event['model']} reads about {event['promptTokensEstimate']:,} tokens{again}")
 
     def _delta(self, event: Mapping[str, Any]) -> None:
         self._waiting = ""
