@@ -68,6 +68,22 @@ def replace(text: str, old: str, new: str) -> Edited | EditProblem:
     return Edited(after, exact=not place.notes, note=_note(place.notes))
 
 
+def rewrite(text: str, content: str) -> Edited | EditProblem:
+    """`text` made to read `content` as a whole, in the file's manner: its byte order mark, the line ends of its lines,
+    and whether its last line has one."""
+    shown, new = _as_shown(text), _as_shown(content)
+    if text and shown:
+        new = new.removesuffix("\n") + ("\n" if shown.endswith("\n") else "")
+    if found := placeholder(new, text):
+        return EditProblem(ProblemKind.PLACEHOLDER, f"The content leaves code out ({found}). Write every line in full.")
+    lines = tuple(new.split("\n"))
+    start = len(BOM) if text.startswith(BOM) else 0
+    after = text[:start] + _merged(text, Place(start, len(text), tuple(shown.split("\n")), lines, lines))
+    if after == text:
+        return EditProblem(ProblemKind.NO_CHANGE, "The file already reads like this: nothing would change.")
+    return Edited(after, exact=True)
+
+
 def _as_shown(text: str) -> str:
     return text.removeprefix(BOM).replace("\r\n", "\n")
 

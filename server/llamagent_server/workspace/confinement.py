@@ -25,6 +25,7 @@ class Purpose(StrEnum):
 class ProblemKind(StrEnum):
     REFUSED = "refused"
     MISSING = "missing"  # allowed, but nothing is there
+    TOO_LARGE = "too_large"  # to be read whole
     UNREADABLE = "unreadable"  # there, but not as text, or not at all
 
 

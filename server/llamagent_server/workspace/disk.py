@@ -38,8 +38,8 @@ def read(place: Resolved, max_bytes: int) -> DiskText | PathProblem:
         with open_file(place.root, place.parts) as fd:
             status = os.fstat(fd)
             if status.st_size > max_bytes or (data := read_whole(fd, max_bytes)) is None:
-                words = f"is too large to read whole ({size_words(status.st_size)}); read a range of its lines"
-                return _unreadable(place, words)
+                words = f"{shown(place.path)} is too large ({size_words(status.st_size)})."
+                return PathProblem(ProblemKind.TOO_LARGE, words)
     except OSError as error:
         return failed(place, error)
     text = decode(data)

@@ -114,7 +114,7 @@ _NAMED_CLASSES = {
 
 
 class Ignore:
-    """The ignore files of a folder and all below it. `read` gives the text of a folder's own, None where it has none."""
+    """The ignore files of a folder and all below it. `read` gives the text of a folder's own, None without one."""
 
     def __init__(self, read: Callable[[tuple[str, ...]], str | None]) -> None:
         self._read = read

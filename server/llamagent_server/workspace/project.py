@@ -135,6 +135,16 @@ class ProjectWorkspace:
         view = self._view()
         return await off_loop(lambda cancel: self._search(view, pattern, path, cancel))
 
+    async def alike(self, path: str) -> tuple[str, ...]:
+        """Up to three files with the name that `path` ends with, for somebody who has the folder wrong."""
+        name = path.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
+        found: list[str] = []
+        for top in [f"{folder.name}/" for folder in self._folders] if len(self._folders) > 1 else ["."]:
+            listing = await self.list(top)
+            if isinstance(listing, Listing):
+                found += [file for file in listing.files if file.rpartition("/")[2].casefold() == name]
+        return tuple(found[:3]) if name else ()
+
     # --- What the connection asks ------------------------------------------------------------------------------------
 
     def label(self, uri: str) -> str:

@@ -1,0 +1,77 @@
+"""A long list of paths in little room: folders are opened level by level as long as there is room, else counted."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from llamagent_server.workspace.names import shown
+
+
+@dataclass(slots=True)
+class _Folder:
+    path: str
+    files: list[str] = field(default_factory=list)
+    folders: dict[str, "_Folder"] = field(default_factory=dict)
+    count: int = 0
+    is_open: bool = False
+
+    @property
+    def folded(self) -> str:
+        return f"{shown(self.path)}/ ({self.count:,} files)"
+
+    @property
+    def open_length(self) -> int:
+        names = [*map(shown, self.files), *(folder.folded for folder in self.folders.values())]
+        return sum(len(name) + 1 for name in names)
+
+
+def folded(paths: Sequence[str], room: int) -> tuple[list[str], bool]:
+    """Lines for sorted `paths` in about `room` characters, and whether anything was left out."""
+    flat = [shown(path) for path in paths]
+    if sum(len(line) + 1 for line in flat) <= room:
+        return flat, False
+    top = _tree(paths)
+    _open(top, room)
+    lines = list(_lines(top))
+    length = 0
+    for index, line in enumerate(lines):
+        length += len(line) + 1
+        if length > room:
+            return [*lines[:index], f"[... and {len(lines) - index:,} more]"], True
+    return lines, True
+
+
+def _tree(paths: Sequence[str]) -> _Folder:
+    top = _Folder("")
+    for path in paths:
+        at = top
+        at.count += 1
+        *folders, _ = path.rstrip("/").split("/")
+        for depth, name in enumerate(folders, start=1):
+            at = at.folders.setdefault(name, _Folder("/".join(folders[:depth])))
+            at.count += 1
+        at.files.append(path)
+    return top
+
+
+def _open(top: _Folder, room: int) -> None:
+    top.is_open = True
+    length = top.open_length
+    pending = deque(top.folders.values())
+    while pending:
+        folder = pending.popleft()
+        longer = length - len(folder.folded) - 1 + folder.open_length
+        # A folder that holds nothing but one folder costs less when it is open.
+        if longer <= room or longer <= length:
+            folder.is_open = True
+            length = longer
+            pending.extend(folder.folders.values())
+
+
+def _lines(folder: _Folder) -> Iterator[str]:
+    for below in folder.folders.values():
+        if below.is_open:
+            yield from _lines(below)
+        else:
+            yield below.folded
+    yield from map(shown, folder.files)

@@ -1,0 +1,77 @@
+"""search_text: lines that match a regular expression, grouped by file."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
+from llamagent_server.core.messages import JsonObject
+from llamagent_server.tools.specs import problem, refused, tool_spec
+from llamagent_server.workspace import FoundLine, PathProblem, ProjectWorkspace, Search
+from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
+from llamagent_server.workspace.names import shown
+
+_NOTES = 250
+
+
+@dataclass(frozen=True, slots=True)
+class SearchText:
+    workspace: ProjectWorkspace
+    kind = ToolKind.READ
+    spec = tool_spec(
+        "search_text",
+        "Find lines that match a regular expression.",
+        {"pattern": "string", "path": "string"},
+        optional=("path",),
+    )
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
+        pattern, path = str(arguments["pattern"]), str(arguments.get("path") or ".")
+        if not pattern:
+            return refused("The pattern is empty.")
+        if "\n" in pattern:
+            return refused("search_text looks at one line at a time: give a pattern without line ends.")
+        search = await self.workspace.search(pattern, path)
+        if isinstance(search, PathProblem):
+            return await problem(search, path, self.workspace)
+        literal = f"[Read as plain text: {search.literal}.]\n" if search.literal else ""
+        if not search.found:
+            return ToolResult(True, f"{literal}No line matches {pattern!r}.")
+        lines, shown_hits = _fitted(search, max(_NOTES, context.max_chars - _NOTES))
+        notes = _notes(search, shown_hits)
+        return ToolResult(True, literal + "\n".join([*lines, *notes]), truncated=bool(notes))
+
+
+def _fitted(search: Search, room: int) -> tuple[list[str], int]:
+    """The hits as lines, as many as fit into `room` characters, and how many that are."""
+    lines: list[str] = []
+    count = length = 0
+    for path, hits in groupby(search.found, key=lambda hit: hit.path):
+        lines.append(f"{shown(path)}:")
+        length += len(lines[-1]) + 1
+        for hit in hits:
+            line = f"{hit.number}: {_visible(hit)}"
+            length += len(line) + 1
+            if length > room and count:
+                return (lines[:-1] if lines[-1].endswith(":") else lines), count
+            lines.append(line)
+            count += 1
+    return lines, count
+
+
+def _visible(hit: FoundLine) -> str:
+    """A hit as one line: what a line of a file may hold but a line of a result may not is left out."""
+    return " ".join(hit.text.split("\r")).replace("\x1b", "")
+
+
+def _notes(search: Search, shown_hits: int) -> list[str]:
+    notes = []
+    left = search.found[shown_hits:]
+    if left:
+        files = len({hit.path for hit in left})
+        notes.append(f"[{len(left):,} more lines in {files:,} files: use a narrower pattern or a path.]")
+    if search.stopped:
+        notes.append(f"[The search was {search.stopped}; there may be more.]")
+    full = [path for path, hits in groupby(search.found, lambda hit: hit.path) if len(list(hits)) == MAX_HITS_PER_FILE]
+    if full:
+        notes.append(f"[Only the first {MAX_HITS_PER_FILE} of a file: {', '.join(map(shown, full[:3]))}.]")
+    return notes

@@ -1,0 +1,27 @@
+"""Short forms that every tool uses: its description for the model, and results that say no."""
+
+from collections.abc import Mapping
+
+from llamagent_server.agent.ports import ToolResult
+from llamagent_server.core.messages import Json, ToolSpec
+from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
+
+
+def tool_spec(name: str, description: str, arguments: Mapping[str, str], *, optional: tuple[str, ...] = ()) -> ToolSpec:
+    """A specification; `arguments` maps each name to its JSON type. Every word of it is in every request: be short."""
+    properties: dict[str, Json] = {argument: {"type": kind} for argument, kind in arguments.items()}
+    required: list[Json] = [argument for argument in arguments if argument not in optional]
+    return ToolSpec(name, description, {"type": "object", "properties": properties, "required": required})
+
+
+def refused(words: str) -> ToolResult:
+    return ToolResult(False, words)
+
+
+async def problem(found: PathProblem, path: str, workspace: ProjectWorkspace) -> ToolResult:
+    """What the model is told of a path that cannot be used; where another file has that name, it is named."""
+    if found.kind is not ProblemKind.MISSING:
+        return refused(found.message)
+    alike = await workspace.alike(path)
+    hint = f"There is: {', '.join(alike)}." if alike else "list_files shows what is there."
+    return refused(f"{found.message} {hint}")
