@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Protocol
 
@@ -34,9 +34,9 @@ class Reading(Protocol):
         """The content so far."""
         ...
 
-    def feed(self, data: bytes, content_type: str) -> list[Delta]: ...
+    def feed(self, data: bytes, content_type: str) -> Iterator[Delta]: ...
 
-    def close(self) -> list[Delta]:
+    def close(self) -> Iterator[Delta]:
         """The body has ended: what was held back. Raises ModelFailed when the reply is not complete."""
         ...
 

@@ -100,14 +100,14 @@ class OllamaReading:
     def text(self) -> str:
         return self._builder.text
 
-    def feed(self, data: bytes, content_type: str) -> list[Delta]:  # noqa: ARG002 -- one parser reads both types
-        return list(self._take(self._parser.feed(data)))
+    def feed(self, data: bytes, content_type: str) -> Iterator[Delta]:  # noqa: ARG002 -- one parser reads both types
+        return self._take(self._parser.feed(data))
 
-    def close(self) -> list[Delta]:
-        deltas = list(self._take(self._parser.close()))
+    def close(self) -> Iterator[Delta]:
+        yield from self._take(self._parser.close())
         if not self.done:
             raise incomplete(anything=not self._builder.empty)
-        return deltas + self._builder.close()
+        yield from self._builder.close()
 
     def reply(self) -> Reply:
         cut = self._last.get("done_reason") == "length"

@@ -89,23 +89,21 @@ class OpenAIReading:
     def text(self) -> str:
         return self._builder.text
 
-    def feed(self, data: bytes, content_type: str) -> list[Delta]:
+    def feed(self, data: bytes, content_type: str) -> Iterator[Delta]:
         if not content_type.startswith("application/json"):
-            return list(self._take(self._sse.feed(data)))
+            return self._take(self._sse.feed(data))
         self._whole += data
-        if len(self._whole) > MAX_LINE_BYTES:
-            return list(self._take([parse_object(Oversized(MAX_LINE_BYTES))]))
-        return []
+        return self._take([parse_object(Oversized(MAX_LINE_BYTES))] if len(self._whole) > MAX_LINE_BYTES else [])
 
-    def close(self) -> list[Delta]:
+    def close(self) -> Iterator[Delta]:
         whole = [parse_object(bytes(self._whole))] if self._whole.strip() else []
-        deltas = list(self._take([*self._sse.close(), *whole]))
+        yield from self._take([*self._sse.close(), *whole])
         # The closing mark is finish_reason; not every server sends [DONE] after it.
         if self._finish is None:
             raise incomplete(anything=not self._builder.empty)
         for call_id, name, arguments in self._calls:
             self._builder.call(call_id, name, arguments)
-        return deltas + self._builder.close()
+        yield from self._builder.close()
 
     def reply(self) -> Reply:
         return self._builder.reply(Finish.LENGTH if self._finish == "length" else Finish.STOP, self._usage)
