@@ -1,0 +1,1 @@
+"""Tests of the settings: what a key may hold, and which source counts."""
