@@ -10,8 +10,9 @@ from llamagent_server.agent.ports import Delta, Failure, ModelEvent
 from llamagent_server.core.messages import Json, Reply
 from llamagent_server.errors import ModelError, ModelFailed, ModelUnreachable
 from llamagent_server.providers.config import ProviderConfig
-from llamagent_server.providers.failures import MAX_ERROR_BYTES, Place, read_body, to_error
+from llamagent_server.providers.failures import Place, sentence, to_error
 from llamagent_server.providers.lines import MAX_LINE_BYTES, Garbage
+from llamagent_server.providers.said import MAX_ERROR_BYTES, read_body
 from llamagent_server.providers.transport import HttpRequest, Response, exchange
 
 _MAX_ANSWER_BYTES = 8_000_000
@@ -128,7 +129,7 @@ def headers(config: ProviderConfig) -> dict[str, str]:
 
 def garbage(found: Garbage, place: Place) -> ModelFailed:
     return ModelFailed(
-        f"{place.server} at {place.shown_url} sent what cannot be read: {found.problem}.",
+        sentence(f"{place.server} at {place.shown_url} sent what cannot be read: {found.problem}."),
         hint="Check that `url` and `provider` fit the server, and that nothing between changes its answers.",
         detail=found.excerpt,
     )

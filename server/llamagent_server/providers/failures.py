@@ -1,17 +1,12 @@
-"""What a model server says when it fails, in whatever shape, as an error of ours that says what to do."""
+"""What a model server said, as an error of ours that says what to do: one table of rules."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from llamagent_server.core.messages import Json
 from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
-
-MAX_ERROR_BYTES = 1024 * 1024
-_SHOWN = 400
-_DEPTH = 4
+from llamagent_server.providers.said import Said
 
 
 class ThinkingRefused(ModelFailed):
@@ -19,24 +14,13 @@ class ThinkingRefused(ModelFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the server said. `status` is the HTTP status (200 for an error inside a stream), `text` may be empty."""
-
-    status: int
-    text: str
-    kind: str = ""
-    prompt_tokens: int | None = None
-    is_json: bool = True
-    location: str | None = None  # where a redirect leads
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
-    """Who was asked for which model, and the advice that fits there. `{model}` in `fetch` is the model's name."""
+    """Who was asked for which model (`server` as it is called inside a sentence), and the advice that fits there: how
+    to start it, how to get the model, what to do when it refuses to serve."""
 
     url: str
     model: str
-    server: str  # "Ollama", "the model server"
+    server: str
     start: str
     fetch: str
     forbidden: str
@@ -55,48 +39,15 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def read_body(status: int, body: bytes, location: str | None = None) -> Said:
-    """The body of an answer with an error status: JSON of any known shape, plain text, or nothing."""
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        value: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return Said(status, _shortened(text), is_json=False, location=location)
-    return read_value(status, value, location)
-
-
-def read_value(status: int, value: Json, location: str | None = None) -> Said:
-    """An error as JSON: a string, {"error": string or object}, a flat {"message"}, FastAPI's {"detail"}, and JSON as a
-    string inside any of these (Ollama passes its runner's whole body on that way)."""
-    whole, text, kind, tokens = value, "", "", None
-    for _ in range(_DEPTH):
-        if isinstance(value, dict):
-            kind = _string(value.get("type")) or kind
-            count = value.get("n_prompt_tokens")
-            tokens = count if isinstance(count, int) and not isinstance(count, bool) else tokens
-            value = next((value[key] for key in ("error", "message", "detail") if value.get(key)), None)
-        elif isinstance(value, str) and value.lstrip().startswith("{"):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                break
-        else:
-            break
-    if isinstance(value, str):
-        text = value
-    elif not text:
-        text = json.dumps(whole)
-    return Said(status, _shortened(text), kind, tokens, location=location)
-
-
 def to_error(said: Said, place: Place) -> ModelError:
     """The first rule that fits says what it is."""
-    for rule in _RULES:
-        if (rule.status is None or said.status in rule.status) and (rule.words is None or rule.words.search(said.text)):
-            error = rule.make(said, place)
-            error.detail = f"HTTP {said.status}: {said.text or 'no text'}"
-            return error
-    return _other(said, place)
+    error = next((rule.make for rule in _RULES if rule.fits(said)), _other)(said, place)
+    error.detail = f"HTTP {said.status}: {said.text or 'no text'}"
+    return error
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 # --- the rules
@@ -110,23 +61,28 @@ class _Rule:
     make: Callable[[Said, Place], ModelError]
     status: frozenset[int] | None = None
 
+    def fits(self, said: Said) -> bool:
+        return (self.status is None or said.status in self.status) and (
+            self.words is None or self.words.search(said.text) is not None
+        )
+
 
 def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 def _failed(message: str, hint: str | None = None, *, retryable: bool = False) -> Callable[[Said, Place], ModelError]:
-    """`{server}`, `{url}`, `{model}`, `{said}` in the texts are filled in."""
+    """`{server}`, `{model}` and `{said}` in the message are filled in."""
 
     def make(said: Said, place: Place) -> ModelError:
-        return ModelFailed(_filled(message, said, place), hint=hint and _filled(hint, said, place), retryable=retryable)
+        return ModelFailed(sentence(_filled(message, said, place)), hint=hint, retryable=retryable)
 
     return make
 
 
 def _filled(text: str, said: Said, place: Place) -> str:
-    values = {"server": place.server, "url": place.shown_url, "model": place.model, "said": said.text.rstrip(".")}
-    return re.sub(r"\{(server|url|model|said)\}", lambda found: values[found[1]], text)
+    values = {"server": place.server, "model": place.model, "said": said.text.rstrip(".")}
+    return re.sub(r"\{(server|model|said)\}", lambda found: values[found[1]], text)
 
 
 def _overflow(said: Said, place: Place) -> ModelError:
@@ -151,13 +107,14 @@ def _cannot_think(_said: Said, place: Place) -> ModelError:
 
 
 def _not_found(_said: Said, place: Place) -> ModelError:
-    fetch = place.fetch.replace("{model}", place.model)
-    return ModelNotFound(f"{place.server} at {place.shown_url} does not have the model {place.model!r}.", hint=fetch)
+    return ModelNotFound(
+        sentence(f"{place.server} at {place.shown_url} does not have the model {place.model!r}."), hint=place.fetch
+    )
 
 
 def _forbidden(said: Said, place: Place) -> ModelError:
     return ModelFailed(
-        f"{place.server} at {place.shown_url} refused the request (HTTP {said.status}){_quoted(said)}.",
+        sentence(f"{place.server} at {place.shown_url} refused the request (HTTP {said.status}){_quoted(said)}."),
         hint=place.forbidden,
     )
 
@@ -179,9 +136,9 @@ def _redirected(said: Said, place: Place) -> ModelError:
 
 def _other(said: Said, place: Place) -> ModelError:
     if said.status == 200:
-        return ModelFailed(f"{place.server} reported an error in its reply{_quoted(said)}.")
+        return ModelFailed(sentence(f"{place.server} reported an error in its reply{_quoted(said)}."))
     return ModelFailed(
-        f"{place.server} failed with HTTP {said.status}{_quoted(said)}.",
+        sentence(f"{place.server} failed with HTTP {said.status}{_quoted(said)}."),
         hint="The log of the model server may say more.",
     )
 
@@ -279,12 +236,3 @@ _RULES: tuple[_Rule, ...] = (
 
 def _quoted(said: Said) -> str:
     return f": {said.text.rstrip('.')}" if said.text else ""
-
-
-def _string(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"

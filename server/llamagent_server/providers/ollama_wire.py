@@ -18,10 +18,11 @@ from llamagent_server.core.messages import (
 )
 from llamagent_server.errors import ModelFailed
 from llamagent_server.providers.client import encoded, garbage, incomplete
-from llamagent_server.providers.failures import Place, read_value, to_error
+from llamagent_server.providers.failures import Place, to_error
 from llamagent_server.providers.lines import Garbage, Record
 from llamagent_server.providers.ndjson import NdjsonParser
 from llamagent_server.providers.reply import ReplyBuilder
+from llamagent_server.providers.said import read_value
 
 
 def body(request: ChatRequest, *, think: bool | str) -> bytes:

@@ -88,7 +88,7 @@ class OpenAIChat:
         return Place(
             url=self.url,
             model=model,
-            server="The model server",
+            server="the model server",
             start="Start the model server, or set `url` to where it listens.",
             fetch="Load it there, or set `model` to one that the server lists.",
             forbidden=f"{key}.",

@@ -19,10 +19,11 @@ from llamagent_server.core.messages import (
 from llamagent_server.errors import ModelFailed
 from llamagent_server.providers.call_pieces import CallPieces
 from llamagent_server.providers.client import encoded, garbage, incomplete
-from llamagent_server.providers.failures import Place, read_value, to_error
+from llamagent_server.providers.failures import Place, to_error
 from llamagent_server.providers.lines import MAX_LINE_BYTES, Garbage, Oversized, Record, parse_object
 from llamagent_server.providers.ollama_wire import tool
 from llamagent_server.providers.reply import ReplyBuilder
+from llamagent_server.providers.said import read_value
 from llamagent_server.providers.sse import Done, SseEvent, SseParser
 
 
