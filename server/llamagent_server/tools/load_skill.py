@@ -10,9 +10,8 @@ from llamagent_server.errors import LlamagentError
 from llamagent_server.processes.output import shortened
 from llamagent_server.tools.specs import refused, tool_spec
 
-Skills: TypeAlias = Callable[
-    [str], str
-]  # the text of a skill by name; raises UnknownSkill, naming those that there are
+# The text of a skill by its name; raises UnknownSkill, naming those that there are.
+Skills: TypeAlias = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
