@@ -109,9 +109,8 @@ def test_where_one_place_is_not_clear_nothing_is_changed(before: str, old: str, 
 def test_numbers_that_belong_to_the_new_text_stay() -> None:
     before = "codes = {\n    200: 'ok',\n}\n"
     old = "1: codes = {\n2:     200: 'ok',\n3: }"
-    assert after(before, old, "codes = {\n    200: 'ok',\n    404: 'no',\n}") == before.replace(
-        "}", "    404: 'no',\n}"
-    )
+    plain = before.removesuffix("}\n") + "    404: 'no',\n}"
+    assert after(before, old, plain) == f"{plain}\n"
     numbered = "1: codes = {\n2:     200: 'ok',\n3:     404: 'no',\n4: }"
     assert after(before, old, numbered) == f"{plain}\n"
 
