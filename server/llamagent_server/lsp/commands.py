@@ -68,7 +68,7 @@ async def _ask(session: Session, asked: wire.Ask, token: Token | None) -> TurnRe
     turn = app.start_turn(
         asked.text, session=asked.session, attachments=attached, mode=Mode(asked.mode), steer=asked.steer
     )
-    session.progress.attach(turn.id, turn.cancel, token)
+    has_bar = session.progress.attach(turn.id, turn.cancel, token)
     if asked.detach:
         session.tell_failure_of(turn.id)
         return Started(turn.session, turn.id)
@@ -78,7 +78,8 @@ async def _ask(session: Session, asked: wire.Ask, token: Token | None) -> TurnRe
         await _stopped(turn)
         raise
     finally:
-        session.progress.forget(turn.id)
+        if has_bar:
+            session.progress.forget(turn.id)
 
 
 async def _stopped(turn: "Turn") -> None:

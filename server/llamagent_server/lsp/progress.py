@@ -37,12 +37,16 @@ class Progress:
         self._bars: dict[str, _Bar] = {}
         self._creating: set[asyncio.Task[None]] = set()
 
-    def attach(self, turn: str, cancel: Callable[[], object], token: Token | None) -> None:
-        """Before the turn begins. `token` is the client's own `workDoneToken`."""
+    def attach(self, turn: str, cancel: Callable[[], object], token: Token | None) -> bool:
+        """Before the turn begins. `token` is the client's own `workDoneToken`. False where the turn gets no bar, or has
+        one already: words that steer it are part of it."""
+        if turn in self._bars or (token is None and not self._makes_tokens):
+            return False
         if token is not None:
             self._bars[turn] = _Bar(token, cancel, waiting=None)
-        elif self._makes_tokens:
+        else:
             self._bars[turn] = _Bar(f"llamagent-{turn}", cancel)
+        return True
 
     def forget(self, turn: str) -> None:
         """The turn is over, whether it has begun or not."""

@@ -21,7 +21,7 @@ from llamagent_server.lsp.editor import ConnectedEditor, Surroundings
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.files import Files
 from llamagent_server.lsp.progress import Progress
-from llamagent_server.lsp.protocol import StrictProtocol
+from llamagent_server.lsp.protocol import Phase, StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.telling import Messages, TraceSender
 from llamagent_server.lsp.wire import COMMANDS, PROTOCOL_VERSION, QUEUED, Queued, QueuedAsk
@@ -78,14 +78,18 @@ class Daemon:
 
     def initialize(self, params: JsonMap) -> types.InitializeResult:
         client = read_client(params)
-        token = self._start.token
-        if token is not None and not secrets.compare_digest(token.encode(), (client.options.token or "").encode()):
+        if not self._is_let_in(client.options.token or ""):
+            self.protocol.phase = Phase.SHUTDOWN
             self.end(1, "a client showed no token or a wrong one")
             raise JsonRpcInvalidRequest("The token in initializationOptions.token is missing or wrong.")
         self.documents.encoding = client.encoding
         self._session = Session(self.protocol, client, self.documents, self._start.overrides)
         self.greeted.set()
         return types.InitializeResult(self._capabilities(client), types.ServerInfo("llamagent", __version__))
+
+    def _is_let_in(self, shown: str) -> bool:
+        token = self._start.token
+        return token is None or secrets.compare_digest(token.encode(), shown.encode("utf-8", "surrogatepass"))
 
     def _capabilities(self, client: Client) -> types.ServerCapabilities:
         features = self.protocol.fm
