@@ -104,6 +104,9 @@ class ScriptedModel:
     async def list_models(self) -> Sequence[ModelInfo]:
         return ()
 
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:  # noqa: ARG002
+        return None
+
     async def close(self) -> None:
         return None
 

@@ -81,6 +81,12 @@ def test_a_new_task_is_not_followed_by_the_exchange_of_an_older_one() -> None:
     assert newest_exchange((SYSTEM, TASK, *exchange(1), AssistantMessage("done"), UserMessage("next"))) == ()
 
 
+def test_a_compaction_keeps_what_the_harness_said_after_the_newest_reply() -> None:
+    nudge = UserMessage("Your reply was cut.", task=False)
+    *_, last = rebuilt((SYSTEM, TASK, AssistantMessage("half a"), nudge), None)
+    assert last == nudge
+
+
 def test_a_summary_is_bounded_and_cannot_close_its_own_fence() -> None:
     assert summary_of(reply("word " * 5000), 100_000) == ("word " * 5000)[:4000].rsplit(" ", 1)[0] + " …"
     assert len(summary_of(reply("word " * 500), 1000) or "") <= 502

@@ -10,7 +10,6 @@ from llamagent_server.core.messages import (
     Message,
     Reply,
     SystemMessage,
-    ToolMessage,
     UserMessage,
 )
 
@@ -55,13 +54,13 @@ def strip_notes(text: str) -> str:
 
 
 def newest_exchange(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The last assistant message with its results, whole; nothing where the person spoke last."""
+    """The last assistant message with all that followed it; nothing where the person spoke last."""
     for index in range(len(messages) - 1, -1, -1):
         match messages[index]:
             case UserMessage(task=True):
                 return ()
             case AssistantMessage():
-                return tuple(m for m in messages[index:] if isinstance(m, AssistantMessage | ToolMessage))
+                return tuple(messages[index:])
             case _:
                 continue
     return ()

@@ -26,7 +26,7 @@ class Conversation:
 
     def idle(self) -> Session:
         """The session, for a change that no running turn may see. Raises Busy."""
-        if self.turns.running is not None:
+        if not self.turns.idle:
             raise Busy("A turn is running in this conversation.", hint="Wait for its end or cancel it, then try again.")
         return self.session
 

@@ -1,6 +1,6 @@
 """What the agent needs from outside, as protocols. The edges implement them; this room imports none of those."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -90,6 +90,11 @@ class Model(Protocol):
     async def describe(self, model: str) -> ModelInfo: ...
 
     async def list_models(self) -> Sequence[ModelInfo]: ...
+
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+        """Get what is needed before a first request. What must be fetched is fetched only after `consent` said yes to
+        words that name what, how large and from where."""
+        ...
 
     async def close(self) -> None:
         """Give up whatever is held open (connections, an engine in this process)."""

@@ -70,3 +70,7 @@ class Stop:
 
     words: str
     refused: bool = False
+
+
+def nothing_spent(_usage: Usage, _prompt: int, _reply: int) -> None:
+    """Outside a turn nobody counts."""

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TypeVar
 
 from llamagent_server.agent.loop import run_turn
 from llamagent_server.agent.results import TurnResult
@@ -12,6 +13,8 @@ from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.policy import Mode
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,12 @@ class Turns:
         self._running: Turn | None = None
         self._state: TurnState | None = None
         self._task: asyncio.Task[None] | None = None
+        self._reserved = False
 
     @property
-    def running(self) -> Turn | None:
-        return self._running
+    def idle(self) -> bool:
+        """Nothing runs in the session."""
+        return self._running is None and not self._reserved
 
     @property
     def waiting(self) -> tuple[Turn, ...]:
@@ -65,12 +70,21 @@ class Turns:
     def start(self, ask: Ask) -> Turn:
         """Run `ask` now, or queue it behind the turn that runs."""
         turn = self._new(ask)
-        if self._running is not None:
+        if self._running is not None or self._reserved:
             self._waiting.append(turn)
             self._queue_changed()
         else:
             self._run(turn)
         return turn
+
+    async def alone(self, work: Coroutine[None, None, T]) -> T:
+        """Do `work` on the session while no turn runs; asks meanwhile wait in the queue."""
+        self._reserved = True
+        try:
+            return await work
+        finally:
+            self._reserved = False
+            self._start_waiting()
 
     def steer(self, ask: Ask) -> Turn:
         """Let `ask` join the running turn before its next step; without one, it is a turn of its own."""
@@ -131,7 +145,10 @@ class Turns:
         if ended.steering:
             words = "\n\n".join(ended.steering)
             self._waiting.appendleft(self._new(Ask(words, words, mode=ended.mode)))
-        if self._waiting:
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        if self._waiting and self._running is None:
             turn = self._waiting.popleft()
             self._queue_changed()
             self._run(turn)

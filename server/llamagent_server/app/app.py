@@ -1,0 +1,238 @@
+"""One editor's agent: every command of docs/PROTOCOL.md is one method; its result is a value of agent/results.py."""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+
+from llamagent_server.agent import results
+from llamagent_server.agent.context import Window, gauge
+from llamagent_server.agent.conversations import Conversation, Conversations
+from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_prompt
+from llamagent_server.agent.room import compact
+from llamagent_server.agent.session import Ports
+from llamagent_server.agent.turn import nothing_spent
+from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.app.connection import Connection
+from llamagent_server.app.grounds import Grounds
+from llamagent_server.app.models import Models
+from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
+from llamagent_server.core.policy import Mode
+from llamagent_server.errors import BadArgument
+from llamagent_server.processes.shell import ShellRunner
+from llamagent_server.settings import SETTINGS, Settings
+from llamagent_server.tools.base import make_tools
+from llamagent_server.workspace import Folder, ProjectWorkspace
+
+# What the person attaches may take this much of the room for a prompt: the rest is for the work.
+ATTACHED_SHARE = 0.5
+CHARS_PER_TOKEN = 3
+
+
+class App:
+    """Methods raise LlamagentError in words for the person."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._grounds = Grounds(connection)
+        self.workspace = ProjectWorkspace(connection.folders, connection.buffers, ripgrep=self.settings.ripgrep)
+        self._models = Models(lambda: self.settings)
+        self._ports = Ports(
+            model=self._models.current,
+            tools=make_tools(self.workspace, ShellRunner(lambda: self.settings), self._grounds.skill_text),
+            editor=connection.editor,
+            workspace=self.workspace,
+            settings=lambda: self.settings,
+            clock=lambda: datetime.now(UTC),
+            new_id=lambda kind: f"{kind}-{secrets.token_hex(6)}",
+            system_prompt=self._system_prompt,
+            prepare=self._prepare,
+        )
+        self._conversations = Conversations(self._ports, self._grounds.store, connection.listener, connection.on_queue)
+
+    @property
+    def settings(self) -> Settings:
+        return self._grounds.loaded.settings
+
+    def set_editor_settings(self, settings: Mapping[str, Json]) -> None:
+        self._grounds.set_editor(settings)
+        self.workspace.set_ripgrep(self.settings.ripgrep)
+
+    def set_folders(self, folders: Sequence[Folder]) -> None:
+        self.workspace.set_folders(folders)
+        self._grounds.set_folders(tuple(folders))
+
+    async def close(self) -> None:
+        """Stop everything that runs, in order: turns first, then the model's connection."""
+        await self._conversations.close()
+        await self._models.close()
+
+    # --- Turns -----------------------------------------------------------------------------------------------------
+
+    def start_turn(
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        mode: Mode = Mode.AGENT,
+        steer: bool = False,
+    ) -> Turn:
+        """Begin a turn, or queue it behind the one that runs. Raises BadArgument, UnknownSession."""
+        if not text.strip():
+            raise BadArgument("There is nothing to ask: the text is empty.")
+        conversation = self._conversations.get(session)
+        room = int(Window(self.settings.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
+        labels = tuple(attachment.label for attachment in attachments)
+        ask = Ask(ask_text(text, attachments, room + len(text)), text, labels, mode)
+        return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
+
+    async def cancel(self, session: str | None) -> results.Cancelled:
+        if session is None and self._conversations.current is None:
+            return results.Cancelled(False)
+        return results.Cancelled(self._conversations.get(session).turns.cancel())
+
+    async def unqueue(self, id: str) -> results.Cancelled:  # noqa: A002 - the argument's name on the wire
+        return results.Cancelled(any(known.turns.unqueue(id) for known in self._conversations.all))
+
+    async def _prepare(self, tell: Callable[[str], None]) -> None:
+        await self._grounds.settle(tell)
+        await self._grounds.read_notes(self.workspace)
+        self.workspace.set_ripgrep(self.settings.ripgrep)
+        await self._models.prepare(self._connection.ask_download)
+
+    def _system_prompt(self) -> str:
+        return system_prompt(
+            project=self.workspace.describe(),
+            notes=self._grounds.notes,
+            skills=[(skill.name, skill.description) for skill in self._grounds.skills()],
+            locale=self._connection.locale,
+        )
+
+    # --- The conversation ------------------------------------------------------------------------------------------
+
+    async def new(self) -> results.Fresh:
+        return results.Fresh(self._conversations.begin().id)
+
+    async def clear(self) -> results.Fresh:
+        current = self._conversations.current
+        if current is not None:
+            current.idle().clear()
+            self._conversations.forget(current.id)
+        return await self.new()
+
+    async def compact(self, session: str | None) -> results.Compacted:
+        known = self._known(session)
+        if len(known.idle().messages) < 2:
+            raise BadArgument("There is nothing to compact yet: the conversation is empty.")
+        await self._models.prepare(self._connection.ask_download)
+        done = await known.turns.alone(compact(known.session, self.settings, spend=nothing_spent, force=True))
+        return results.Compacted(done.summary, done.tokens_before, done.tokens_after)
+
+    async def context(self, session: str | None) -> results.ContextReport:
+        known = self._known(session).session
+        shown = gauge(known.meter, Window(self.settings.num_ctx), known.messages, self._ports.specs)
+        return results.ContextReport(shown.tokens, shown.num_ctx, shown.estimated, shown.parts)
+
+    async def load_skill(self, name: str, session: str | None) -> results.SkillLoaded:
+        await self._grounds.settle(lambda _: None)
+        text = self._grounds.skill_text(name)
+        described = next(skill.description for skill in self._grounds.skills() if skill.name == name)
+        conversation = self._known(session).idle()
+        conversation.add(UserMessage(f"Follow this skill from now on.\n\n{fenced(name, text)}", task=False))
+        conversation.add(AssistantMessage(f"I have read the skill {name}."))
+        return results.SkillLoaded(name, described, conversation.meter.text(text))
+
+    async def skills(self) -> results.Skills:
+        found = self._grounds.skills()
+        return results.Skills(tuple(results.SkillInfo(s.name, s.description, s.source) for s in found))
+
+    def _known(self, session: str | None) -> Conversation:
+        return self._conversations.get(session)
+
+    # --- Settings --------------------------------------------------------------------------------------------------
+
+    async def config(self) -> results.ConfigReport:
+        loaded = self._grounds.loaded
+        values = {field.name: getattr(loaded.settings, field.name) for field in fields(loaded.settings)}
+        rows = tuple(
+            results.SettingInfo(row.key, _plain(values[row.key]), loaded.origins[row.key], row.workspace_may_set)
+            for row in SETTINGS
+        )
+        return results.ConfigReport(rows, tuple(map(str, loaded.problems)))
+
+    async def models(self) -> results.Models:
+        current = self.settings.model
+        listed = await self._models.current().list_models()
+        return results.Models(
+            tuple(
+                results.ModelRow(
+                    model.name,
+                    model.name == current,
+                    model.size,
+                    None if model.capabilities is None else tuple(sorted(model.capabilities)),
+                    model.context_length,
+                )
+                for model in listed
+            )
+        )
+
+    async def set_model(self, value: str) -> results.Changed:
+        return self._grounds.set_for_session("model", value)
+
+    async def set_temperature(self, value: float) -> results.Changed:
+        return self._grounds.set_for_session("temperature", value)
+
+    async def set_num_ctx(self, value: int) -> results.Changed:
+        return self._grounds.set_for_session("num_ctx", value)
+
+    async def allow(self, prefix: str | None, revoke: bool) -> results.Allowed:
+        return results.Allowed(self._grounds.allow(prefix, revoke=revoke))
+
+    async def trust(self, folder: str, trusted: bool) -> results.TrustReport:
+        return self._grounds.trust(folder, trusted=trusted)
+
+    # --- Stored conversations --------------------------------------------------------------------------------------
+
+    async def sessions(self) -> results.Sessions:
+        await self._grounds.settle(lambda _: None)
+        current = self._conversations.current
+        opened = {known.id for known in self._conversations.all}
+        return results.Sessions(self._grounds.listed(opened, current.id if current else None))
+
+    async def resume(self, ref: int | str) -> results.SessionRef:
+        conversation = self._conversations.resume(await self._id(ref))
+        told = [m for m in conversation.session.messages if isinstance(m, UserMessage | AssistantMessage)]
+        return results.SessionRef(conversation.id, conversation.title or conversation.session.title, len(told))
+
+    async def delete_session(self, ref: int | str) -> results.SessionRef:
+        session = await self._id(ref)
+        row = next((row for row in (await self.sessions()).sessions if row.id == session), None)
+        self._conversations.forget(session)
+        self._grounds.store().delete(session)
+        return results.SessionRef(session, row.title if row else "", row.messages if row else 0)
+
+    async def trace(self, session: str | None, since: int | None) -> results.StoredTrace:
+        if session is None and self._conversations.current is None:
+            return results.StoredTrace(())
+        known = self._known(session)
+        return results.StoredTrace(self._grounds.store().events(known.id, -1 if since is None else since))
+
+    async def _id(self, ref: int | str) -> str:
+        rows = (await self.sessions()).sessions
+        if isinstance(ref, str) and not ref.isdecimal():
+            return ref
+        number = int(ref)
+        if not 1 <= number <= len(rows):
+            raise BadArgument(f"There is no conversation number {number}: there are {len(rows)}.")
+        return rows[number - 1].id
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case tuple():
+            return [_plain(item) for item in value]
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)

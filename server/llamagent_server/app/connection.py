@@ -1,0 +1,31 @@
+"""What the edge knows of an editor after `initialize`, and what it can ask of it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from llamagent_server.agent.ports import Editor, TraceListener
+from llamagent_server.agent.turns import Turn
+from llamagent_server.core.messages import Json
+from llamagent_server.workspace import Buffers, Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """`settings` are the editor's, `overrides` the command line's.
+
+    `trusted` is the editor's word on the workspace, None where it gave none: then the user's trust file decides, and
+    `ask_trust` asks once for a folder that the file does not name. `ask_download` asks whether something may be
+    fetched, given what, how large and from where. `on_queue` is told a session's waiting turns.
+    """
+
+    folders: tuple[Folder, ...]
+    settings: Mapping[str, Json]
+    overrides: Mapping[str, Json]
+    trusted: bool | None
+    locale: str | None
+    editor: Editor
+    buffers: Buffers
+    listener: TraceListener
+    on_queue: Callable[[str, tuple[Turn, ...]], None]
+    ask_trust: Callable[[Folder], Awaitable[bool]]
+    ask_download: Callable[[str], Awaitable[bool]]
