@@ -44,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # argparse has said what is wrong, or has shown the help
         return int(ended.code or 0)
     command: Command = parsed.row
+    if (problem := _bad_override(parsed)) is not None:
+        return _wrong(problem)
     try:
         return command.run(parsed)
     except BrokenPipeError:  # whoever read our output has left, as `| head` does
@@ -184,6 +186,25 @@ def _options(given: argparse.Namespace) -> "Options":
 
 def _overrides(given: argparse.Namespace) -> "dict[str, Json]":
     return {name: value for _, name, _, _ in _OVERRIDES if (value := getattr(given, name)) is not None}
+
+
+def _bad_override(given: argparse.Namespace) -> str | None:
+    """What is wrong with the settings on the command line, None where nothing is."""
+    overrides = _overrides(given)
+    if not overrides:
+        return None
+    from llamagent_server.errors import BadSetting
+    from llamagent_server.settings import Provider, validate_one
+
+    # A transcript to play is chosen here only, and its "url" is a path: no rule of the settings fits either.
+    unchecked = ("provider", "url") if overrides.get("provider") == Provider.SCRIPTED else ()
+    try:
+        for key, value in overrides.items():
+            if key not in unchecked:
+                validate_one(key, value)
+    except BadSetting as error:
+        return str(error)
+    return None
 
 
 def _serve_flags(given: argparse.Namespace) -> tuple[str, ...]:
