@@ -60,13 +60,10 @@ def make_screen(stream: Any) -> Screen:
 
 def resume_newest(session: Session) -> None:
     """Go on with the newest conversation; that there is none is said, and a new one begins."""
-    try:
-        resumed = session.command("resume", ref=1)
-    except RequestFailed as error:
-        if error.data.get("kind") != "unknown_session":
-            raise
+    if not session.command("sessions")["sessions"]:
         say(session.screen, HARNESS, "no conversation to go on with here: this is a new one")
         return
+    resumed = session.command("resume", ref=1)
     session.screen.line(Span(f"going on with: {resumed['title'] or resumed['session']}", Style.DIM))
 
 

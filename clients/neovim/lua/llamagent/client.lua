@@ -25,6 +25,7 @@ local CAPABILITIES = {
 
 ---@type table<integer, true> clients whose exit was asked for, so that it is no news
 local stopping = {}
+local orphans = {} ---@type integer[] buffers of servers that died
 local last_used ---@type integer?
 local told_missing = false
 
@@ -98,9 +99,14 @@ end
 ---@param signal integer
 ---@param client_id integer
 local function on_exit(code, signal, client_id)
+  local dead = vim.lsp.get_client_by_id(client_id)
+  orphans = vim.list_extend(orphans, vim.tbl_keys(dead and dead.attached_buffers or {}))
   vim.schedule(function()
-    local expected = stopping[client_id] or vim.v.exiting ~= vim.NIL
+    local expected = stopping[client_id]
     stopping[client_id] = nil
+    if vim.v.exiting ~= vim.NIL then
+      return
+    end
     local why = signal > 0 and ('it was ended by signal %d'):format(signal) or ('it ended with code %d'):format(code)
     require('llamagent.conversation').server_gone(client_id, expected and nil or why)
     require('llamagent.review').server_gone(client_id)
@@ -244,11 +250,40 @@ function M.request_now(client, name, argument, timeout)
   return answer and not answer.err and M.plain(answer.result) or nil
 end
 
---- Stop a client because the person wants it.
 ---@param client vim.lsp.Client
-function M.stop(client)
+---@param gone fun()
+---@param tries integer
+local function when_gone(client, gone, tries)
+  if not vim.lsp.get_client_by_id(client.id) then
+    gone()
+  else
+    if tries == 0 then
+      client:stop(true)
+    end
+    vim.defer_fn(function()
+      when_gone(client, gone, tries - 1)
+    end, 20)
+  end
+end
+
+--- Stop the server and start it again for the same project.
+---@param client vim.lsp.Client
+---@param callback fun(client: vim.lsp.Client)
+function M.restart(client, callback)
+  local bufnr = next(client.attached_buffers) or api.nvim_get_current_buf()
   stopping[client.id] = true
   client:stop()
+  when_gone(client, function()
+    M.with(callback, bufnr)
+  end, 100)
+end
+
+--- The buffers that a server had open when it died, to give them to the next one.
+---@return integer[]
+function M.take_orphans()
+  local taken = orphans
+  orphans = {}
+  return taken
 end
 
 return M
