@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo
@@ -65,6 +65,9 @@ class Ollama:
         if len(rows) > _MANY or all(row.capabilities is not None for row in rows):
             return rows
         return await asyncio.gather(*map(self._completed, rows))
+
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+        """Nothing is needed: the server fetches its models itself, when asked to."""
 
     async def close(self) -> None:
         """Nothing is held open between requests."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo
@@ -66,6 +66,9 @@ class OpenAIChat:
 
     async def list_models(self) -> Sequence[ModelInfo]:
         return [_from_row(row) for row in await self._rows()]
+
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+        """Nothing is needed: the server has its models."""
 
     async def close(self) -> None:
         """Nothing is held open between requests."""

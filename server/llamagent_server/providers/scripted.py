@@ -14,7 +14,7 @@ message alone) ends the reply where it is, after the content; `arguments` may be
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
@@ -74,6 +74,9 @@ class Scripted:
 
     async def list_models(self) -> Sequence[ModelInfo]:
         return [ModelInfo(self._path.stem, capabilities=_CAPABILITIES)]
+
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+        """Nothing is needed."""
 
     async def close(self) -> None:
         """Nothing is held open."""
