@@ -62,20 +62,18 @@ def read_whole(fd: int, max_bytes: int) -> bytes | None:
 
 def read_part(fd: int, start: int, end: int, max_bytes: int) -> Part | NotText:
     """Lines `start` to `end` (1-based, inclusive) of a file too long to hold, at most `max_bytes` of them."""
-    line, kept, size = 1, bytearray(), 0
+    kept, ends, last = bytearray(), 0, b"\n"
     while chunk := os.read(fd, _CHUNK):
-        size += len(chunk)
         if b"\0" in chunk:
             return NotText("is not text (it contains NUL bytes)")
-        if line < start:
-            skipped, chunk = _skip_lines(chunk, start - line)
-            line += skipped
-        if line >= start:
-            kept += chunk
-        if kept.count(b"\n") > end - start or len(kept) > max_bytes:
+        skipped, rest = _skip_lines(chunk, max(0, start - 1 - ends))
+        if ends + skipped >= start - 1:
+            kept += rest
+        ends += chunk.count(b"\n")
+        last = chunk[-1:]
+        if len(kept) > max_bytes or (ends >= end and _skip_lines(bytes(kept), end - start + 1)[1]):
             return _part(bytes(kept), start, end, max_bytes, lines=None)
-    total = line + kept.count(b"\n") - (size > 0 and (kept.endswith(b"\n") or not kept))
-    return _part(bytes(kept), start, end, max_bytes, lines=total)
+    return _part(bytes(kept), start, end, max_bytes, lines=ends + (last != b"\n"))
 
 
 def _skip_lines(chunk: bytes, count: int) -> tuple[int, bytes]:

@@ -67,6 +67,10 @@ class ProjectWorkspace:
         if program != self._ripgrep:
             self._ripgrep, self._engine = program, None
 
+    def use_engine(self, engine: Engine) -> None:
+        """List and search with this program, whatever is installed."""
+        self._engine = engine
+
     def opened(self, uri: str) -> None:
         """Note that a document was opened; as soon as it is among the buffers."""
         document = self._buffers.get(uri)
