@@ -1,0 +1,83 @@
+--- The line above the panel: model, state, how full the context is, and the keys, as far as they fit.
+local M = {}
+
+local config = require('llamagent.config')
+local conversation = require('llamagent.conversation')
+
+local GAUGE_CELLS = 8
+local WARN_AT, ALARM_AT = 0.75, 0.9 -- of the context
+
+---@class llamagent.Piece
+---@field text string
+---@field group string
+
+---@param gauge llamagent.Gauge?
+---@return llamagent.Piece?
+local function gauge_piece(gauge)
+  if not gauge or gauge.numCtx == 0 then
+    return nil
+  end
+  local share = math.min(gauge.tokens / gauge.numCtx, 1)
+  local full = math.floor(share * GAUGE_CELLS + 0.5)
+  local bar = ('█'):rep(full) .. ('░'):rep(GAUGE_CELLS - full)
+  local group = share >= ALARM_AT and 'LlamagentError' or share >= WARN_AT and 'LlamagentWarn' or 'LlamagentOk'
+  return { text = ('%s %d%%'):format(bar, share * 100), group = group }
+end
+
+---@param state llamagent.Conversation
+---@return llamagent.Piece
+local function state_piece(state)
+  if state.stopped then
+    return { text = 'server stopped', group = 'LlamagentError' }
+  elseif not state.running then
+    return { text = state.doing, group = 'LlamagentOk' }
+  end
+  local seconds = math.floor((vim.uv.now() - state.since) / 1000)
+  local group = state.doing == 'waiting for you' and 'LlamagentWarn' or 'LlamagentKey'
+  return { text = seconds > 1 and ('%s, %d s'):format(state.doing, seconds) or state.doing, group = group }
+end
+
+---@param state llamagent.Conversation
+---@param paused boolean
+---@return llamagent.Piece[] the most important first
+local function pieces(state, paused)
+  local map = config.options.keys.panel
+  local list = { state_piece(state) }
+  table.insert(list, gauge_piece(state.gauge))
+  if paused then
+    table.insert(list, { text = 'G follows', group = 'LlamagentWarn' })
+  end
+  if #state.queue > 0 then
+    table.insert(list, { text = ('%d queued'):format(#state.queue), group = 'LlamagentWarn' })
+  end
+  if state.model then
+    table.insert(list, 1, { text = state.model, group = 'LlamagentModel' })
+  end
+  local keys = state.running and { map.cancel, 'stop' } or { map.prompt, 'ask' }
+  if keys[1] then
+    table.insert(list, { text = keys[1] .. ' ' .. keys[2], group = 'LlamagentDim' })
+  end
+  if map.help then
+    table.insert(list, { text = map.help .. ' keys', group = 'LlamagentDim' })
+  end
+  return list
+end
+
+--- The winbar's text for this many columns.
+---@param client_id integer
+---@param width integer
+---@param paused boolean whether the panel does not follow
+---@return string
+function M.text(client_id, width, paused)
+  local out, used = {}, 1
+  for _, piece in ipairs(pieces(conversation.of(client_id), paused)) do
+    used = used + vim.api.nvim_strwidth(piece.text) + 2
+    if used > width and #out > 0 then
+      break
+    end
+    table.insert(out, ('%%#%s#%s'):format(piece.group, (piece.text:gsub('%%', '%%%%'))))
+  end
+  return ' ' .. table.concat(out, '  ') .. '%*'
+end
+
+return M
