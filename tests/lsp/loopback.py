@@ -27,6 +27,7 @@ class Loopback:
     """`answers` maps a method to what is answered; a method that is not there gets MethodNotFound."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
+    encoding: Encoding = Encoding.UTF16
     sent: list[dict[str, Any]] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -34,7 +35,7 @@ class Loopback:
         self.protocol: StrictProtocol = Server("test", "0", protocol_cls=StrictProtocol).protocol
         self.protocol.phase = Phase.RUNNING
         self.protocol.send = self._receive
-        self.documents = Documents()
+        self.documents = Documents(self.encoding)
         self.replies: list[Any] = []
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -38,8 +38,7 @@ class Desk:
         self.before = before
         if before is not None:
             self.path.write_text(before, encoding="utf-8", newline="")
-        self.loop = Loopback()
-        self.loop.documents.encoding = editor.encoding
+        self.loop = Loopback(encoding=editor.encoding)
         if opened and before is not None:
             self.loop.opens(self.uri, before)
         root = Folder("proj", folder, to_uri(folder))

@@ -15,16 +15,16 @@ from llamagent_server.lsp import wire
 from llamagent_server.lsp.attachments import attachment
 from llamagent_server.lsp.client import JsonMap
 from llamagent_server.lsp.progress import Token
-from llamagent_server.lsp.server import Session
+from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.strict import type_name
 
 if TYPE_CHECKING:
     from llamagent_server.agent.turns import Turn
 
-Door = Callable[[Session, Any, Token | None], Awaitable[object]]
+Door = Callable[[EditorSession, Any, Token | None], Awaitable[object]]
 
 
-async def execute(session: Session, params: JsonMap) -> dict[str, Json]:
+async def execute(session: EditorSession, params: JsonMap) -> dict[str, Json]:
     """The command's result as JSON. Raises LlamagentError."""
     command = _command(params.get("command") if params else None)
     arguments: Any = wire.parse(command.arguments, _only_argument(params.get("arguments"), command))
@@ -57,7 +57,7 @@ def _token(value: Json) -> Token | None:
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
-async def _ask(session: Session, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
+async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
     # Before the first await: what the person attached is what they see at this moment.
     seen = [session.documents.get(item.uri) if item.uri else None for item in asked.context]
     app = await session.app()
@@ -91,7 +91,7 @@ async def _stopped(turn: "Turn") -> None:
             return
 
 
-async def _help(_: Session, __: wire.NoArguments, ___: Token | None) -> dict[str, Json]:
+async def _help(_: EditorSession, __: wire.NoArguments, ___: Token | None) -> dict[str, Json]:
     return {"commands": [_described(command) for command in wire.COMMANDS if command.served]}
 
 

@@ -24,8 +24,8 @@ class _Document:
 class Documents:
     """Every open document but unnamed ones: an editor may give several of those the same URI, `file://`."""
 
-    def __init__(self) -> None:
-        self.encoding = Encoding.UTF16
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding = encoding
         self.generation = 0
         self._open: dict[str, _Document] = {}
         self._waiting: set[asyncio.Future[None]] = set()

@@ -8,9 +8,8 @@ from lsprotocol import types
 
 from llamagent_server.core.messages import Json
 from llamagent_server.lsp.client import JsonMap, read_folder
-from llamagent_server.lsp.commands import execute
 from llamagent_server.lsp.protocol import Phase
-from llamagent_server.lsp.server import SECTION, Daemon
+from llamagent_server.lsp.server import Daemon
 
 # Read by us: pygls' converter would guess at wrong values, or refuse all for one that nobody needs.
 RAW = (
@@ -55,13 +54,13 @@ def _ignore(_: Daemon, __: object) -> None:
 
 
 def _did_open(daemon: Daemon, params: types.DidOpenTextDocumentParams) -> None:
-    daemon.documents.open(params.text_document)
+    daemon.session.documents.open(params.text_document)
     if (app := daemon.session.made) is not None:
         app.workspace.opened(params.text_document.uri)
 
 
 def _did_change(daemon: Daemon, params: types.DidChangeTextDocumentParams) -> None:
-    daemon.documents.change(params)
+    daemon.session.documents.change(params)
 
 
 def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:
@@ -71,7 +70,7 @@ def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:
 
 
 def _did_close(daemon: Daemon, params: types.DidCloseTextDocumentParams) -> None:
-    daemon.documents.close(params.text_document.uri)
+    daemon.session.documents.close(params.text_document.uri)
     if (app := daemon.session.made) is not None:
         app.workspace.closed(params.text_document.uri)
 
@@ -82,7 +81,7 @@ def _did_close(daemon: Daemon, params: types.DidCloseTextDocumentParams) -> None
 async def _did_change_configuration(daemon: Daemon, params: JsonMap) -> None:
     """Some clients send the settings along, others want to be asked for them."""
     sent = params.get("settings") if params else None
-    ours = sent.get(SECTION) if isinstance(sent, dict) else None
+    ours = sent.get("llamagent") if isinstance(sent, dict) else None
     if isinstance(ours, dict):
         daemon.session.set_settings(ours)
     else:
@@ -105,6 +104,8 @@ def _progress_cancelled(daemon: Daemon, params: types.WorkDoneProgressCancelPara
 
 
 async def _execute_command(daemon: Daemon, params: JsonMap) -> dict[str, Json]:
+    from llamagent_server.lsp.commands import execute  # late: the reply to `initialize` needs none of it
+
     return await execute(daemon.session, params)
 
 

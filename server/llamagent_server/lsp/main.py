@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from llamagent_server.core.messages import Json
-from llamagent_server.lsp.connection import Ending, serve_client
 from llamagent_server.lsp.logs import start_logging
 from llamagent_server.lsp.process import end_within, guard_stdio, on_stop_signals
 from llamagent_server.lsp.server import Start
+from llamagent_server.lsp.serving import Ending, serve_client
 from llamagent_server.lsp.transport import Channel, Pipes, Socket
 
 USAGE_ERROR = 2

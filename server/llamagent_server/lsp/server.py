@@ -1,11 +1,11 @@
-"""One client's connection: what it said of itself, its documents, its agent, and what is made of them when."""
+"""One client's server: its protocol, who is let in, what is offered, and the session that comes of it."""
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder
@@ -13,29 +13,15 @@ from pygls.exceptions import JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
 
 from llamagent_server import __version__
-from llamagent_server.core.events import Event, record
 from llamagent_server.core.messages import Json
-from llamagent_server.lsp.client import Client, JsonMap, RootFolder, read_client
-from llamagent_server.lsp.documents import Documents
-from llamagent_server.lsp.editor import ConnectedEditor, Surroundings
-from llamagent_server.lsp.errors import AskFailed
-from llamagent_server.lsp.files import Files
-from llamagent_server.lsp.progress import Progress
+from llamagent_server.lsp.client import Client, JsonMap, read_client
 from llamagent_server.lsp.protocol import Phase, StrictProtocol
-from llamagent_server.lsp.shown import ShownFiles
-from llamagent_server.lsp.telling import Messages, TraceSender
-from llamagent_server.lsp.wire import COMMANDS, PROTOCOL_VERSION, QUEUED, Queued, QueuedAsk
-from llamagent_server.settings import SavePolicy
-from llamagent_server.workspace.confinement import Folder
-from llamagent_server.workspace.uris import key, to_path
+from llamagent_server.lsp.wire import COMMANDS, PROTOCOL_VERSION
 
 if TYPE_CHECKING:
-    from llamagent_server.agent.turns import Turn
-    from llamagent_server.app import App
+    from llamagent_server.lsp.session import EditorSession
 
-SECTION = "llamagent"
-CONFIGURATION_SECONDS = 2.0  # an ask waits this long for the editor's settings
-CLOSE_SECONDS = 2.0
+STOP_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -63,17 +49,21 @@ class Daemon:
     def __init__(self, start: Start, end: Callable[[int, str], None]) -> None:
         self.server = Server("llamagent", __version__, protocol_cls=StrictProtocol)
         self.protocol = self.server.protocol
-        self.documents = Documents()
         self.end = end
         self.greeted = asyncio.Event()  # a client was let in
+        self.client: Client | None = None
         self._start = start
-        self._session: Session | None = None
+        self._session: EditorSession | None = None
 
     @property
-    def session(self) -> "Session":
-        """What exists since `initialize`; the protocol lets nothing through before."""
-        if self._session is None:
+    def session(self) -> "EditorSession":
+        """Made when the first message after `initialize` needs it: the reply does not wait for what this imports."""
+        if self.client is None:
             raise RuntimeError("not initialized")
+        if self._session is None:
+            from llamagent_server.lsp.session import EditorSession
+
+            self._session = EditorSession(self.protocol, self.client, self._start.overrides)
         return self._session
 
     def initialize(self, params: JsonMap) -> types.InitializeResult:
@@ -82,8 +72,7 @@ class Daemon:
             self.protocol.phase = Phase.SHUTDOWN
             self.end(1, "a client showed no token or a wrong one")
             raise JsonRpcInvalidRequest("The token in initializationOptions.token is missing or wrong.")
-        self.documents.encoding = client.encoding
-        self._session = Session(self.protocol, client, self.documents, self._start.overrides)
+        self.client = client
         self.greeted.set()
         return types.InitializeResult(self._capabilities(client), types.ServerInfo("llamagent", __version__))
 
@@ -105,147 +94,6 @@ class Daemon:
         return capabilities
 
     async def close(self) -> None:
-        await self.protocol.stop_requests(CLOSE_SECONDS)
+        await self.protocol.stop_requests(STOP_SECONDS)
         if self._session is not None:
             await self._session.close()
-
-
-class Session:
-    """What lives from `initialize` to the end of the connection."""
-
-    def __init__(
-        self, protocol: StrictProtocol, client: Client, documents: Documents, overrides: Mapping[str, Json]
-    ) -> None:
-        self.protocol = protocol
-        self.client = client
-        self.documents = documents
-        self.progress = Progress(protocol, client)
-        self.shown = ShownFiles(protocol, client)
-        files = Files(documents, lambda: self._made_app().workspace)
-        surroundings = Surroundings(files, self._save_policy, self._command_place)
-        self.editor = ConnectedEditor(protocol, client, surroundings, self.shown)
-        self.messages = None if client.flags.trace else Messages(protocol, client, self.shown)
-        self._trace = TraceSender(protocol) if client.flags.trace else None
-        self._overrides = overrides
-        self._settings: Mapping[str, Json] = client.options.settings or {}
-        self._configured = asyncio.Event()
-        self._folders = client.folders
-        self._app: App | None = None
-
-    # --- The agent -------------------------------------------------------------------------------------------------
-
-    async def app(self) -> "App":
-        """The agent, once the editor's settings are known or have not come for a while. Raises LlamagentError."""
-        try:
-            async with asyncio.timeout(CONFIGURATION_SECONDS):
-                await self._configured.wait()
-        except TimeoutError:
-            _log.warning("the editor does not answer workspace/configuration")
-            self._configured.set()
-        return self._made_app()
-
-    def _made_app(self) -> "App":
-        if self._app is None:
-            # Only now: the reply to `initialize` does not wait for what these import.
-            from llamagent_server.app import App, Connection
-
-            connection = Connection(
-                folders=_folders(self._folders),
-                settings=self._settings,
-                overrides=self._overrides,
-                trusted=self.client.options.trusted,
-                locale=self.client.locale,
-                editor=self.editor,
-                buffers=self.documents,
-                listener=self._listen,
-                on_queue=self._queue_changed,
-                ask_trust=lambda folder: self.editor.ask_trust(str(folder.path)),
-                ask_download=self.editor.ask_download,
-            )
-            self._app = App(connection)
-            for document in self.documents.all():
-                self._app.workspace.opened(document.uri)
-        return self._app
-
-    @property
-    def made(self) -> "App | None":
-        """The agent, if anything has needed it yet."""
-        return self._app
-
-    def _listen(self, event: Event) -> None:
-        for listener in (self._trace, self.messages, self.progress):
-            if listener is not None:
-                listener(event)
-
-    def _queue_changed(self, session: str, waiting: "tuple[Turn, ...]") -> None:
-        queue = tuple(QueuedAsk(turn.id, turn.ask.shown) for turn in waiting)
-        self.protocol.tell(QUEUED, record(Queued(session, queue)))
-
-    def tell_failure_of(self, turn: str) -> None:
-        """Nobody waits for the end of this turn: its failure must be told."""
-        if self.messages is not None:
-            self.messages.detached.add(turn)
-
-    def change_folders(self, *, added: Sequence[RootFolder], removed: Sequence[RootFolder]) -> None:
-        gone = {key(folder.uri) for folder in (*removed, *added)}
-        self._folders = (*(folder for folder in self._folders if key(folder.uri) not in gone), *added)
-        if self._app is not None:
-            self._app.set_folders(_folders(self._folders))
-
-    # --- What the editor's part asks of the agent's ----------------------------------------------------------------
-
-    def _save_policy(self) -> SavePolicy:
-        return self._made_app().settings.save
-
-    def _command_place(self) -> tuple[str, bool, bool]:
-        folders = _folders(self._folders)
-        return (str(folders[0].path) if folders else "", False, True)
-
-    # --- Settings --------------------------------------------------------------------------------------------------
-
-    async def initialized(self) -> None:
-        """Ask for the editor's settings, and to be told when they change."""
-        if self.client.registers_configuration:
-            registration = types.Registration("llamagent-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-            await self._try(types.CLIENT_REGISTER_CAPABILITY, types.RegistrationParams([registration]))
-        await self.pull_settings()
-        self._configured.set()
-
-    async def pull_settings(self) -> None:
-        if not self.client.has_configuration:
-            return
-        params = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
-        answer = await self._try(types.WORKSPACE_CONFIGURATION, params)
-        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-            self.set_settings(cast(JsonMap, answer[0]))
-
-    def set_settings(self, settings: JsonMap) -> None:
-        """The editor's settings in place of those it sent before; null means not set."""
-        self._settings = {key: value for key, value in settings.items() if value is not None}
-        if self._app is not None:
-            self._app.set_editor_settings(dict(self._settings))
-
-    async def _try(self, method: str, params: object) -> object:
-        try:
-            return await self.protocol.ask(method, params, lambda value: value)
-        except AskFailed as problem:
-            _log.info("%s: %s", method, problem)
-            return None
-
-    # --- The end ---------------------------------------------------------------------------------------------------
-
-    async def close(self) -> None:
-        if self._app is not None:
-            try:
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await self._app.close()
-            except TimeoutError:
-                _log.warning("the agent did not end within %s s", CLOSE_SECONDS)
-            self._app = None
-        self.shown.close()
-
-
-def _folders(roots: Sequence[RootFolder]) -> tuple[Folder, ...]:
-    """Those that are folders of this machine."""
-    named = ((root, to_path(root.uri)) for root in roots)
-    return tuple(Folder(root.name or path.name, path, root.uri) for root, path in named if path is not None)

@@ -75,7 +75,7 @@ async def _read(channel: Channel, daemon: Daemon, ending: Ending) -> None:
 async def _watch_parent(daemon: Daemon, ending: Ending) -> None:
     """Editors that are killed cannot say goodbye, and another process may hold our pipes open."""
     await daemon.greeted.wait()
-    pid = daemon.session.client.process_id
+    pid = daemon.client.process_id if daemon.client else None
     if pid is None:
         return
     parent = Watched(pid)
