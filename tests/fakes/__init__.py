@@ -27,7 +27,7 @@ as the transcripts of `llamagent_server/providers/scripted.py`):
     python -m tests.fakes.fake_ollama --script replies.jsonl --port-file port
     curl http://127.0.0.1:$(cat port)/_fake     # {"requests": [...], "disconnects": 0, "reloads": 0}
 
-`tests.fakes.fake_openai` is the same for /v1/chat/completions (`flavour`: llama.cpp, vllm or lmstudio).
+`tests.fakes.fake_openai` is the same for /v1/chat/completions (`flavour`: llama.cpp, vllm, lmstudio or ollama).
 """
 
 from tests.fakes.errors import OLLAMA_ERRORS, fail

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from tests.fakes.errors import OLLAMA_ERRORS
 from tests.fakes.script import Call, Raw, Refusal, Reply, Script, load_script, words
-from tests.fakes.serving import Exchange, FakeServer, Request
+from tests.fakes.serving import Exchange, FakeServer, Request, serve_until_killed
 
 NDJSON = "application/x-ndjson"
 LOADER_OPTIONS = ("num_ctx", "num_batch", "num_gpu", "main_gpu", "use_mmap", "num_thread")
@@ -380,16 +380,7 @@ def main(argv: list[str] | None = None) -> None:
     script = itertools.cycle(replies) if given.repeat else replies
     models = [FakeModel(name) for name in given.model] if given.model else [FakeModel()]
     with FakeOllama(script, models=models, mode=given.mode).start(given.port) as server:
-        if given.port_file:
-            _write_whole(given.port_file, str(server.port))
-        threading.Event().wait()
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """So that who polls for the file never reads half of it."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
+        serve_until_killed(server, given.port_file)
 
 
 if __name__ == "__main__":

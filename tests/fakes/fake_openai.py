@@ -1,7 +1,8 @@
-"""A scripted server of /v1/chat/completions in the ways of llama.cpp, vLLM or LM Studio.
+"""A scripted server of /v1/chat/completions in the ways of llama.cpp, vLLM, LM Studio or Ollama.
 
 `FakeOpenAI(replies, flavour=Flavour.LLAMA_CPP, ...)` (see tests/fakes/__init__.py for use). What differs by flavour:
-how tool calls are cut into pieces, the name of the reasoning field, the shape of errors, where the context length is told.
+how tool calls are cut into pieces, the name of the reasoning field, the shape of errors, where the context length is
+told.
 """
 
 import argparse
@@ -9,7 +10,6 @@ import itertools
 import json
 import random
 import string
-import threading
 import time
 from collections.abc import Iterator
 from enum import StrEnum
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.script import Call, Raw, Refusal, Reply, Script, load_script, words
-from tests.fakes.serving import Exchange, FakeServer, Request
+from tests.fakes.serving import Exchange, FakeServer, Request, serve_until_killed
 
 EVENTS = "text/event-stream"
 
@@ -26,6 +26,7 @@ class Flavour(StrEnum):
     LLAMA_CPP = "llama.cpp"
     VLLM = "vllm"
     LM_STUDIO = "lmstudio"
+    OLLAMA = "ollama"  # its OpenAI-compatible face
 
 
 LOADING = Refusal(503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}})
@@ -72,6 +73,7 @@ class FakeOpenAI(FakeServer):
 
     def answer(self, exchange: Exchange, request: Request) -> None:
         llama, studio = self.flavour is Flavour.LLAMA_CPP, self.flavour is Flavour.LM_STUDIO
+        ollama = self.flavour is Flavour.OLLAMA
         match request.method, request.path:
             case "GET", "/health" if llama:
                 exchange.json({"status": "ok"})
@@ -85,6 +87,12 @@ class FakeOpenAI(FakeServer):
                 exchange.json(self._props())
             case "GET", "/api/v1/models" if studio:
                 exchange.json({"models": [self._studio_model()]})
+            case _ if studio:
+                exchange.json({"error": f"Unexpected endpoint or method. ({request.method} {request.path})"})
+            case "GET", "/api/ps" if ollama:
+                exchange.json({"models": [{"name": self.model, "context_length": self.num_ctx}]})
+            case _ if ollama:
+                exchange.whole(404, b"404 page not found", "text/plain")
             case _:
                 exchange.refuse(self.error(404, "File Not Found", "not_found_error"))
 
@@ -139,7 +147,10 @@ class FakeOpenAI(FakeServer):
             if index < len(deltas):
                 exchange.pause(reply.delay)
                 self._send(exchange, reply, self._chunk(deltas[index]))
-        if reply.error is not None:
+        if reply.error is not None and self.flavour is Flavour.OLLAMA:
+            # The error is lost: what comes is an empty piece, and then nothing.
+            self._send(exchange, reply, self._chunk({"role": "assistant", "content": ""}))
+        elif reply.error is not None:
             error = {"code": 500, "message": reply.error, "type": "server_error"}
             self._send(exchange, reply, {"error": error if isinstance(reply.error, str) else reply.error})
         elif reply.end == "drop":
@@ -174,7 +185,7 @@ class FakeOpenAI(FakeServer):
         """A call in pieces; one that the length limit cuts has half of its arguments."""
         text = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
         text = text[: len(text) // 2] if cut else text
-        head = "" if self.flavour is Flavour.LM_STUDIO else text[:1]
+        head = {Flavour.LM_STUDIO: "", Flavour.OLLAMA: text}.get(self.flavour, text[:1])
         first: dict[str, Any] = {"index": index, "type": "function", "function": {"name": call.name, "arguments": head}}
         if call.id != "":
             first["id"] = call.id or "".join(random.choices(string.ascii_letters + string.digits, k=32))
@@ -198,7 +209,7 @@ class FakeOpenAI(FakeServer):
                 "completion_tokens": tokens,
                 "total_tokens": prompt_tokens + tokens,
             }
-            if self.flavour is not Flavour.LM_STUDIO:
+            if self.flavour not in (Flavour.LM_STUDIO, Flavour.OLLAMA):
                 usage |= {"prompt_tokens_details": {"cached_tokens": prompt_tokens - 1}}  # type: ignore[dict-item]
             self._send(exchange, reply, self._chunk({}) | {"choices": [], "usage": usage} | extra)
         if self.end_marker:
@@ -220,7 +231,9 @@ class FakeOpenAI(FakeServer):
         row: dict[str, Any] = {"id": self.model, "object": "model", "created": 1, "owned_by": self.flavour.value}
         if self.flavour is Flavour.VLLM:
             return {"object": "list", "data": [row | {"max_model_len": self.num_ctx}]}
-        if self.flavour is Flavour.LM_STUDIO:
+        if self.flavour is Flavour.OLLAMA:
+            row["owned_by"] = "library"
+        if self.flavour in (Flavour.LM_STUDIO, Flavour.OLLAMA):
             return {"object": "list", "data": [row]}
         meta = {"n_ctx": self.num_ctx, "n_ctx_train": 32768, "n_params": 4_000_000_000, "size": 2_500_000_000}
         empty = {"name": self.model, "model": self.model, "size": "", "digest": "", "capabilities": ["completion"]}
@@ -270,11 +283,7 @@ def main(argv: list[str] | None = None) -> None:
     replies = load_script(given.script)
     script = itertools.cycle(replies) if given.repeat else replies
     with FakeOpenAI(script, flavour=given.flavour).start(given.port) as server:
-        if given.port_file:
-            part = given.port_file.with_name(given.port_file.name + ".part")
-            part.write_text(str(server.port), "utf-8")
-            part.replace(given.port_file)
-        threading.Event().wait()
+        serve_until_killed(server, given.port_file)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ import json
 import select
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Self
 
 from tests.fakes.script import Item, Raw, Refusal, Script, ScriptItem
@@ -66,8 +68,12 @@ class FakeServer:
         self._released.set()
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Any condition will do: it is tried at each change here, and every few milliseconds for what changes elsewhere."""
+        deadline = time.monotonic() + timeout
         with self._changed:
-            assert self._changed.wait_for(condition, timeout), f"not so within {timeout} s"
+            while not condition():
+                assert time.monotonic() < deadline, f"not so within {timeout} s"
+                self._changed.wait(0.01)
 
     async def until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
         await asyncio.to_thread(self.wait_until, condition, timeout)
@@ -134,6 +140,16 @@ class FakeServer:
     @property
     def released(self) -> bool:
         return self._released.is_set()
+
+
+def serve_until_killed(server: FakeServer, port_file: Path | None) -> None:
+    """As a process: the port goes to the file, whole at once for who polls for it, and the URL to stdout."""
+    if port_file is not None:
+        part = port_file.with_name(port_file.name + ".part")
+        part.write_text(str(server.port), "utf-8")
+        part.replace(port_file)
+    print(server.url, flush=True)  # noqa: T201 -- what whoever started it reads
+    threading.Event().wait()
 
 
 class Exchange:

@@ -235,7 +235,7 @@ def _ndjson(raw: Raw) -> Raw:
 @every_http_world
 @pytest.mark.parametrize("make", [_line_without_end, _reply_without_end], ids=["a 100 MB line", "an endless reply"])
 async def test_what_does_not_end_is_cut_off_and_said(world: World, tmp_path: Path, make: Callable[[], Raw]) -> None:
-    raw = _ndjson(make()) if world.name.startswith("ollama") else make()
+    raw = _ndjson(make()) if world.name in ("ollama", "ollama-native") else make()
     with world.playing([raw, say("ok")], tmp_path) as play:
         assert play.server is not None
         server = play.server

@@ -20,7 +20,7 @@ from llamagent_server.core.messages import (
 from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.openai_chat import OpenAIChat, api_base
-from tests.fakes import FakeOllama, FakeOpenAI, Flavour, Raw, Refusal, call, say
+from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Flavour, Raw, Refusal, call, say
 from tests.fakes import Reply as Played
 from tests.fakes.fake_openai import LOADING, VLLM_NO_TOOL_PARSER
 from tests.providers.asking import MODEL, OPTIONS, TASK, failure, reply, request
@@ -279,6 +279,28 @@ async def test_an_error_in_the_stream_ends_it(line: bytes) -> None:
     assert isinstance(broken.error, ContextOverflow)
 
 
+async def test_an_error_that_ollama_loses_on_this_road_is_an_incomplete_reply() -> None:
+    with FakeOpenAI([Played("It prints", error="broken")], flavour=Flavour.OLLAMA) as server:
+        broken = await failure(openai(server))
+    assert broken.content == "It prints"
+    assert "half way" in broken.error.message
+
+
+@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "x:cloud"])
+async def test_a_cloud_model_behind_ollama_is_refused_on_this_road_too(name: str) -> None:
+    with FakeOpenAI([say("ok")], model=name, flavour=Flavour.OLLAMA) as server:
+        error = (await failure(openai(server), request(model=name))).error
+    assert server.log == []
+    assert "allow_cloud" in str(error)
+
+
+async def test_a_cloud_stub_behind_ollama_is_refused_on_this_road_too() -> None:
+    with FakeOllama([say("ok")], models=[FakeModel(remote_host="https://ollama.com:443")]) as server:
+        error = (await failure(OpenAIChat(ProviderConfig(url=server.url)))).error
+    assert server.requests == []
+    assert "allow_cloud" in str(error)
+
+
 # --- errors before the stream
 
 
@@ -333,6 +355,7 @@ async def test_each_error_says_what_to_do(
         (Flavour.LLAMA_CPP, False, ModelInfo(MODEL, frozenset({"completion"}), 32768, 8192, 2_500_000_000)),
         (Flavour.LM_STUDIO, True, ModelInfo(MODEL, frozenset({"completion", "tools"}), 32768, 8192)),
         (Flavour.VLLM, True, ModelInfo(MODEL, None, 8192, 8192)),
+        (Flavour.OLLAMA, True, ModelInfo(MODEL, None, None, 8192)),
     ],
 )
 async def test_describe(flavour: Flavour, tools: bool, expected: ModelInfo) -> None:
@@ -345,7 +368,7 @@ async def test_llama_cpp_serves_what_it_has_loaded_under_any_name() -> None:
         assert (await openai(server).describe("anything")).loaded_context == 8192
 
 
-@pytest.mark.parametrize("flavour", [Flavour.VLLM, Flavour.LM_STUDIO], ids=str)
+@pytest.mark.parametrize("flavour", [Flavour.VLLM, Flavour.LM_STUDIO, Flavour.OLLAMA], ids=str)
 async def test_a_model_that_is_not_listed_is_not_found(flavour: Flavour) -> None:
     with FakeOpenAI(flavour=flavour) as server, pytest.raises(ModelNotFound, match=MODEL):
         await openai(server).describe("nope")

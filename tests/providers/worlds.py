@@ -92,6 +92,7 @@ HTTP_WORLDS = (
     World("llama.cpp", _openai(Flavour.LLAMA_CPP), _nobody_at(OpenAIChat)),
     World("vllm", _openai(Flavour.VLLM), _nobody_at(OpenAIChat)),
     World("lmstudio", _openai(Flavour.LM_STUDIO), _nobody_at(OpenAIChat)),
+    World("ollama-v1", _openai(Flavour.OLLAMA), _nobody_at(OpenAIChat)),
 )
 WORLDS = (
     *HTTP_WORLDS,

@@ -8,24 +8,26 @@ from llamagent_server.settings import Provider, Settings
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """`request_timeout`: seconds without a byte after which a request is given up. `api_key_env`: the name of the
-    environment variable that holds the key. `model` and `num_ctx` matter only to who loads the model itself."""
+    environment variable that holds the key. `model` and `num_ctx` are told only to who loads the model itself."""
 
     provider: Provider = Provider.OLLAMA
     url: str = "http://localhost:11434"
     request_timeout: float = 600.0
     api_key_env: str | None = None
     allow_cloud: bool = False
-    model: str = "qwen3.5:4b"
-    num_ctx: int = 8192
+    model: str = ""
+    num_ctx: int = 0
 
 
 def provider_config(settings: Settings) -> ProviderConfig:
+    """Two that are equal need only one provider: it serves every model, unless it has the one model in this process."""
+    loads = settings.provider is Provider.EMBEDDED
     return ProviderConfig(
         provider=settings.provider,
         url=settings.url,
         request_timeout=settings.request_timeout,
         api_key_env=settings.api_key_env,
         allow_cloud=settings.allow_cloud,
-        model=settings.model,
-        num_ctx=settings.num_ctx,
+        model=settings.model if loads else "",
+        num_ctx=settings.num_ctx if loads else 0,
     )

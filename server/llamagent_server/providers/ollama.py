@@ -9,11 +9,11 @@ from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelIn
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import ModelError
 from llamagent_server.providers.client import ask_http, chat_http, events, fetch_json, stream
+from llamagent_server.providers.cloud import CloudGuard
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.failures import Place, ThinkingRefused
-from llamagent_server.providers.ollama_wire import OllamaReading, body, cloud_refused
+from llamagent_server.providers.ollama_wire import OllamaReading, body
 
-CLOUD = "ollama.com"
 # Old builds tell capabilities one model at a time; more questions than this are not worth an answer.
 _MANY = 16
 
@@ -25,7 +25,7 @@ class Ollama:
         self.url = _base(config.url)
         self._config = config
         self._cannot_think: set[str] = set()
-        self._local: set[str] = set()
+        self._cloud = CloudGuard(config, self.url)
 
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
         reading = OllamaReading(request, self._place(request.model), allow_cloud=self._config.allow_cloud)
@@ -34,7 +34,7 @@ class Ollama:
                 yield event
 
     async def _deltas(self, request: ChatRequest, reading: OllamaReading) -> AsyncGenerator[Delta, None]:
-        await self._refuse_cloud(request.model)
+        await self._cloud.check(request.model, self._place(request.model))
         url = f"{self.url}/api/chat"
         while True:
             think = request.options.think if request.model not in self._cannot_think else False
@@ -52,8 +52,7 @@ class Ollama:
     async def describe(self, model: str) -> ModelInfo:
         shown = await fetch_json(ask_http(self._config, f"{self.url}/api/show", {"model": model}), self._place(model))
         info = _from_show(model, shown)
-        if info.remote_host is None and not is_cloud_name(model):
-            self._local.add(model)
+        self._cloud.note_local(model, info.remote_host)
         with contextlib.suppress(ModelError):  # what is loaded now is a bonus; old builds do not say
             running = await fetch_json(ask_http(self._config, f"{self.url}/api/ps"), self._place(model))
             info = _with_running(info, running)
@@ -83,24 +82,6 @@ class Ollama:
             return replace(row, capabilities=info.capabilities, context_length=info.context_length)
         return row
 
-    async def _refuse_cloud(self, model: str) -> None:
-        """Before a prompt leaves. That a model runs elsewhere shows in its name, or only in what the server says."""
-        if self._config.allow_cloud or model in self._local:
-            return
-        host = CLOUD if is_cloud_name(model) else await self._remote_host(model)
-        if host is not None:
-            raise cloud_refused(model, host)
-        self._local.add(model)
-
-    async def _remote_host(self, model: str) -> str | None:
-        """A server that does not say is asked no further; its reply is watched for the same sign."""
-        try:
-            question: Json = {"model": model}
-            shown = await fetch_json(ask_http(self._config, f"{self.url}/api/show", question), self._place(model))
-        except ModelError:
-            return None  # the chat request meets the same fault and reports it
-        return _text(shown.get("remote_host"))
-
     def _place(self, model: str) -> Place:
         return Place(
             url=self.url,
@@ -111,10 +92,6 @@ class Ollama:
             forbidden="Ollama answers only to its own names and, from programs, without a foreign Origin: set `url` to "
             "http://127.0.0.1:11434. A proxy before it may want a key, whose variable `api_key_env` names.",
         )
-
-
-def is_cloud_name(model: str) -> bool:
-    return model.lower().endswith((":cloud", "-cloud"))
 
 
 def _base(url: str) -> str:

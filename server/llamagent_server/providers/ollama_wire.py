@@ -16,8 +16,8 @@ from llamagent_server.core.messages import (
     Usage,
     UserMessage,
 )
-from llamagent_server.errors import ModelFailed
 from llamagent_server.providers.client import encoded, garbage, incomplete
+from llamagent_server.providers.cloud import cloud_refused
 from llamagent_server.providers.failures import Place, to_error
 from llamagent_server.providers.lines import Garbage, Record
 from llamagent_server.providers.ndjson import NdjsonParser
@@ -144,13 +144,6 @@ class OllamaReading:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(call, dict) and isinstance(function, dict):
                 self._builder.call(call.get("id"), function.get("name"), function.get("arguments"))
-
-
-def cloud_refused(model: str, host: str) -> ModelFailed:
-    return ModelFailed(
-        f"{model} does not run on this machine: Ollama would send the conversation to {host}.",
-        hint="Choose a local model, or set `allow_cloud` to true in your own settings.",
-    )
 
 
 def _count(value: Json) -> int | None:

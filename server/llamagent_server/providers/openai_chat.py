@@ -10,6 +10,7 @@ from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelIn
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import ModelError, ModelNotFound
 from llamagent_server.providers.client import ask_http, chat_http, events, fetch_json, stream
+from llamagent_server.providers.cloud import CloudGuard
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.failures import Place, ThinkingRefused
 from llamagent_server.providers.openai_wire import OpenAIReading, body
@@ -24,6 +25,7 @@ class OpenAIChat:
         self._root = re.sub(r"/v\d+$", "", self._api)
         self._config = config
         self._say_think = True
+        self._cloud = CloudGuard(config, self._root)
 
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
         reading = OpenAIReading(request, self._place(request.model))
@@ -32,6 +34,7 @@ class OpenAIChat:
                 yield event
 
     async def _deltas(self, request: ChatRequest, reading: OpenAIReading) -> AsyncGenerator[Delta, None]:
+        await self._cloud.check(request.model, self._place(request.model))
         url = f"{self._api}/chat/completions"
         while True:
             say_think = self._say_think
@@ -59,9 +62,17 @@ class OpenAIChat:
                 hint=f"Set `model` to one that it has: {names}.",
             )
         info = replace(_from_row(row or {}), name=model)
-        for probe in () if info.loaded_context and "meta" not in (row or {}) else _PROBES:
-            with contextlib.suppress(ModelError):  # each of these is known to one kind of server only
-                return probe.read(info, await self._ask(f"{self._root}{probe.path}"))
+        if row is not None and "max_model_len" in row:
+            return info  # vLLM: there is no more to know
+        return await self._probed(info)
+
+    async def _probed(self, info: ModelInfo) -> ModelInfo:
+        """With what only one kind of server tells, at an address of its own."""
+        for probe in _PROBES:
+            with contextlib.suppress(ModelError):
+                found = probe.read(info, await self._ask(f"{self._root}{probe.path}", info.name))
+                if found is not None:
+                    return found
         return info
 
     async def list_models(self) -> Sequence[ModelInfo]:
@@ -74,10 +85,10 @@ class OpenAIChat:
         """Nothing is held open between requests."""
 
     async def _rows(self) -> list[dict[str, Json]]:
-        return _objects((await self._ask(f"{self._api}/models")).get("data"))
+        return _objects((await self._ask(f"{self._api}/models", "")).get("data"))
 
-    async def _ask(self, url: str) -> dict[str, Json]:
-        return await fetch_json(ask_http(self._config, url), self._place(self._config.model))
+    async def _ask(self, url: str, model: str) -> dict[str, Json]:
+        return await fetch_json(ask_http(self._config, url), self._place(model))
 
     def _place(self, model: str) -> Place:
         variable = self._config.api_key_env
@@ -117,17 +128,21 @@ def _from_row(row: dict[str, Json]) -> ModelInfo:
     )
 
 
-def _with_props(info: ModelInfo, props: dict[str, Json]) -> ModelInfo:
+def _with_props(info: ModelInfo, props: dict[str, Json]) -> ModelInfo | None:
     """llama.cpp."""
+    if "default_generation_settings" not in props:
+        return None
     settings, caps = props.get("default_generation_settings"), props.get("chat_template_caps")
     loaded = _number(settings.get("n_ctx")) if isinstance(settings, dict) else None
     tools = caps.get("supports_tools") if isinstance(caps, dict) else None
     return replace(info, loaded_context=loaded or info.loaded_context, capabilities=_with_tools(tools))
 
 
-def _with_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo:
+def _with_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo | None:
     """LM Studio since its own API has version 1."""
-    row = next((one for one in _objects(listed.get("models")) if one.get("key") == info.name), {})
+    row = next((one for one in _objects(listed.get("models")) if one.get("key") == info.name), None)
+    if row is None:
+        return None
     loaded = next(iter(_objects(row.get("loaded_instances"))), {}).get("config")
     caps = row.get("capabilities")
     return replace(
@@ -138,8 +153,10 @@ def _with_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo:
     )
 
 
-def _with_old_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo:
-    row = next((one for one in _objects(listed.get("data")) if one.get("id") == info.name), {})
+def _with_old_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo | None:
+    row = next((one for one in _objects(listed.get("data")) if one.get("id") == info.name), None)
+    if row is None:
+        return None
     caps = row.get("capabilities")
     return replace(
         info,
@@ -149,16 +166,18 @@ def _with_old_studio(info: ModelInfo, listed: dict[str, Json]) -> ModelInfo:
     )
 
 
-def _with_ollama(info: ModelInfo, running: dict[str, Json]) -> ModelInfo:
+def _with_ollama(info: ModelInfo, running: dict[str, Json]) -> ModelInfo | None:
     """Ollama behind its OpenAI-compatible face: what the model is loaded with cannot be chosen there, but read."""
-    row = next((one for one in _objects(running.get("models")) if one.get("name") == info.name), {})
+    row = next((one for one in _objects(running.get("models")) if one.get("name") == info.name), None)
+    if row is None:
+        return None
     return replace(info, loaded_context=_number(row.get("context_length")))
 
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
     path: str
-    read: Callable[[ModelInfo, dict[str, Json]], ModelInfo]
+    read: Callable[[ModelInfo, dict[str, Json]], ModelInfo | None]
 
 
 _PROBES = (

@@ -17,7 +17,6 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from llamagent_server.agent.ports import ChatRequest, Delta, Failure, ModelEvent, ModelInfo
 from llamagent_server.core.messages import Finish, Json, Usage
@@ -103,6 +102,9 @@ class Scripted:
 def transcript_path(url: str) -> Path:
     parts = urlsplit(url)
     if parts.scheme == "file":
+        # Here and not at the top: it imports an HTTP client, and start-up is measured.
+        from urllib.request import url2pathname
+
         return Path(url2pathname(unquote(parts.path)))
     return Path(url).expanduser()
 

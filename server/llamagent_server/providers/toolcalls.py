@@ -2,7 +2,7 @@
 
 import itertools
 import json
-import secrets
+import os
 import string
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ def _mint(taken: set[str]) -> str:
     while True:
         number = next(_COUNTER)
         count = "".join(_ALPHABET[number // 36**place % 36] for place in (2, 1, 0))
-        call_id = "c" + count + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+        call_id = "c" + count + "".join(_ALPHABET[byte % 36] for byte in os.urandom(5))
         if call_id not in taken:
             return call_id
 
