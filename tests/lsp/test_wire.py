@@ -10,6 +10,7 @@ import pytest
 from llamagent_server.core.events import record
 from llamagent_server.errors import BadArgument
 from llamagent_server.lsp import wire
+from llamagent_server.lsp.greeting import SERVED
 from llamagent_server.lsp.wire import COMMANDS, METHODS, Ask, ContextItem, Position, Range, parse
 
 
@@ -89,8 +90,12 @@ def test_names_are_unique_and_flags_exist() -> None:
     for table in (COMMANDS, METHODS):
         names = [row.name for row in table]
         assert len(set(names)) == len(names)
-    known = set(record(wire.Flags()))
+    known = set(record(wire.Flags()))  # single words: the same on the wire
     assert {m.flag for m in METHODS if m.flag} <= known
+
+
+def test_everything_that_is_served_stands_in_the_table() -> None:
+    assert set(SERVED) <= {command.name for command in COMMANDS}
 
 
 def test_a_field_that_json_cannot_hold_is_a_programming_error() -> None:

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import cast
 
-from llamagent_server.core.events import camel
 from llamagent_server.core.messages import Json
+from llamagent_server.lsp.greeting import Flags, InitializationOptions
 from llamagent_server.lsp.text import Encoding
-from llamagent_server.lsp.wire import Flags, InitializationOptions
 
 JsonMap = Mapping[str, Json]
 
@@ -67,7 +66,7 @@ def read_client(params: JsonMap) -> Client:
 
 
 def _flags(said: JsonMap) -> Flags:
-    return Flags(**{field.name: said.get(camel(field.name)) is True for field in fields(Flags)})
+    return Flags(**{field.name: said.get(field.name) is True for field in fields(Flags)})
 
 
 def _options(said: JsonMap) -> InitializationOptions:

@@ -27,7 +27,7 @@ def register(daemon: Daemon) -> None:
         daemon.server.feature(method)(partial(door, daemon))
 
 
-def _initialize(daemon: Daemon, params: JsonMap) -> types.InitializeResult:
+def _initialize(daemon: Daemon, params: JsonMap) -> dict[str, Json]:
     return daemon.initialize(params or {})
 
 

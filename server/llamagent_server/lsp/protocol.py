@@ -1,8 +1,7 @@
 """pygls made strict: every request is answered exactly once, whatever comes in, and cancelling really cancels.
 
-pygls gives the registry of features, the types and their converter, and the server's capabilities. The order of
-messages, the tasks and the replies are ours: none of pygls' built-in handlers is registered, and its dispatch is not
-used (notes on why stand in docs/ARCHITECTURE.md).
+pygls gives the registry of features, the types and their converter. The order of messages, the tasks and the replies
+are ours: none of pygls' built-in handlers is registered, and its dispatch is not used (docs/ARCHITECTURE.md says why).
 
 phase     requests                                                notifications
 new       initialize; others get ServerNotInitialized             exit

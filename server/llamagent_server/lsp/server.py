@@ -5,18 +5,18 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from lsprotocol import types
-from pygls.capabilities import ServerCapabilitiesBuilder
+from cattrs import Converter
 from pygls.exceptions import JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
 
 from llamagent_server import __version__
 from llamagent_server.core.messages import Json
 from llamagent_server.lsp.client import Client, JsonMap, read_client
+from llamagent_server.lsp.greeting import PREFIX, PROTOCOL_VERSION, SERVED
 from llamagent_server.lsp.protocol import Phase, StrictProtocol
-from llamagent_server.lsp.wire import COMMANDS, PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from llamagent_server.lsp.session import EditorSession
@@ -35,6 +35,15 @@ class Server(LanguageServer):
         _log.error("%s: %s", source, error)
 
 
+class LateConverter:
+    """pygls' converter, made at its first use: `initialize` is answered without one, and so sooner."""
+
+    def __getattr__(self, name: str) -> Any:
+        converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+        self.__dict__.update(structure=converter.structure, unstructure=converter.unstructure)
+        return getattr(converter, name)
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """How the daemon was started: settings of the command line, and the token that a client must show, if any."""
@@ -47,7 +56,12 @@ class Daemon:
     """`end` closes the connection: an exit code, and why."""
 
     def __init__(self, start: Start, end: Callable[[int, str], None]) -> None:
-        self.server = Server("llamagent", __version__, protocol_cls=StrictProtocol)
+        self.server = Server(
+            "llamagent",
+            __version__,
+            protocol_cls=StrictProtocol,
+            converter_factory=lambda: cast(Converter, LateConverter()),
+        )
         self.protocol = self.server.protocol
         self.end = end
         self.greeted = asyncio.Event()  # a client was let in
@@ -66,7 +80,7 @@ class Daemon:
             self._session = EditorSession(self.protocol, self.client, self._start.overrides)
         return self._session
 
-    def initialize(self, params: JsonMap) -> types.InitializeResult:
+    def initialize(self, params: JsonMap) -> dict[str, Json]:
         client = read_client(params)
         if not self._is_let_in(client.options.token or ""):
             self.protocol.phase = Phase.SHUTDOWN
@@ -74,26 +88,25 @@ class Daemon:
             raise JsonRpcInvalidRequest("The token in initializationOptions.token is missing or wrong.")
         self.client = client
         self.greeted.set()
-        return types.InitializeResult(self._capabilities(client), types.ServerInfo("llamagent", __version__))
+        return {"capabilities": _capabilities(client), "serverInfo": {"name": "llamagent", "version": __version__}}
 
     def _is_let_in(self, shown: str) -> bool:
         token = self._start.token
         return token is None or secrets.compare_digest(token.encode(), shown.encode("utf-8", "surrogatepass"))
 
-    def _capabilities(self, client: Client) -> types.ServerCapabilities:
-        features = self.protocol.fm
-        capabilities: types.ServerCapabilities = ServerCapabilitiesBuilder(
-            types.ClientCapabilities(),
-            set(features.features),
-            features.feature_options,
-            [command.id for command in COMMANDS if command.served],
-            types.TextDocumentSyncKind.Incremental,
-            position_encoding=client.encoding.value,
-        ).build()  # type: ignore[no-untyped-call]
-        capabilities.experimental = {"llamagent": {"protocol": PROTOCOL_VERSION}}
-        return capabilities
-
     async def close(self) -> None:
         await self.protocol.stop_requests(STOP_SECONDS)
         if self._session is not None:
             await self._session.close()
+
+
+def _capabilities(client: Client) -> dict[str, Json]:
+    """`ServerCapabilities`, as JSON."""
+    incremental = 2
+    return {
+        "positionEncoding": client.encoding.value,
+        "textDocumentSync": {"openClose": True, "change": incremental, "save": True},
+        "executeCommandProvider": {"commands": [PREFIX + name for name in SERVED]},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+        "experimental": {"llamagent": {"protocol": PROTOCOL_VERSION}},
+    }

@@ -11,12 +11,22 @@ from typing import Literal
 
 from llamagent_server.agent import results
 from llamagent_server.core.messages import Json
+from llamagent_server.lsp.greeting import PREFIX, PROTOCOL_VERSION, SERVED, Flags, InitializationOptions
 from llamagent_server.lsp.strict import parse, parse_known
 
-__all__ = ["COMMANDS", "METHODS", "PREFIX", "PROTOCOL_VERSION", "Command", "Flags", "Method", "parse", "parse_known"]
+__all__ = [
+    "COMMANDS",
+    "METHODS",
+    "PREFIX",
+    "PROTOCOL_VERSION",
+    "Command",
+    "Flags",
+    "InitializationOptions",
+    "Method",
+    "parse",
+    "parse_known",
+]
 
-PROTOCOL_VERSION = 1
-PREFIX = "llamagent."
 PROMPT_URI = "llamagent://prompt"
 
 
@@ -35,27 +45,6 @@ class Position:
 class Range:
     start: Position
     end: Position
-
-
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """What a client can do beyond LSP: `capabilities.experimental.llamagent`."""
-
-    review: bool = False
-    trace: bool = False
-    save: bool = False
-    consent: bool = False
-    diagnostics: bool = False
-    prompt: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class InitializationOptions:
-    """`trusted`: whether the editor trusts the workspace; None leaves it to the user's trust file."""
-
-    trusted: bool | None = None
-    settings: Mapping[str, Json] | None = None
-    token: str | None = None
 
 
 # --- Arguments of the commands -------------------------------------------------------------------------------------
@@ -263,11 +252,14 @@ class Command:
     help: str
     arguments: type
     result: type | None
-    served: bool = True
 
     @property
     def id(self) -> str:
         return PREFIX + self.name
+
+    @property
+    def served(self) -> bool:
+        return self.name in SERVED
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -282,12 +274,12 @@ COMMANDS: tuple[Command, ...] = (
         "new", "New conversation", "Begin a conversation; the current one stays stored.", NoArguments, results.Fresh
     ),
     Command("clear", "Clear", "Forget the current conversation and begin another.", NoArguments, results.Fresh),
-    Command("retry", "Retry", "Do a turn again, or with other words.", Retry, results.TurnResult, served=False),
+    Command("retry", "Retry", "Do a turn again, or with other words.", Retry, results.TurnResult),
     Command("context", "Context", "Show what fills the context window.", SessionArguments, results.ContextReport),
     Command("config", "Settings", "Show the settings and where each comes from.", NoArguments, results.ConfigReport),
-    Command("init", "Set up the project", "Create the project's llamagent files.", NoArguments, None, served=False),
+    Command("init", "Set up the project", "Create the project's llamagent files.", NoArguments, None),
     Command("models", "Models", "List the models that the server has.", NoArguments, results.Models),
-    Command("pull_model", "Pull a model", "Download a model.", PullModel, None, served=False),
+    Command("pull_model", "Pull a model", "Download a model.", PullModel, None),
     Command("set_model", "Choose the model", "Use another model from now on.", SetModel, results.Changed),
     Command("set_temperature", "Set the temperature", "From 0 to 2.", SetTemperature, results.Changed),
     Command("set_num_ctx", "Set the context length", "In tokens.", SetNumCtx, results.Changed),
@@ -298,10 +290,10 @@ COMMANDS: tuple[Command, ...] = (
         "delete_session", "Delete a conversation", "Delete a stored conversation.", StoredSession, results.SessionRef
     ),
     Command("trace", "Trace", "Show the stored events of a conversation.", TraceSince, results.StoredTrace),
-    Command("undo_turn", "Undo a turn", "Propose to undo what a turn changed.", TurnArguments, None, served=False),
-    Command("export", "Export", "Give the conversation as text.", Export, None, served=False),
+    Command("undo_turn", "Undo a turn", "Propose to undo what a turn changed.", TurnArguments, None),
+    Command("export", "Export", "Give the conversation as text.", Export, None),
     Command("trust", "Trust", "Trust a folder, or stop trusting it.", Trust, results.TrustReport),
-    Command("complete", "Complete", "Complete the words of a prompt.", Complete, None, served=False),
+    Command("complete", "Complete", "Complete the words of a prompt.", Complete, None),
     Command("help", "Help", "List the commands.", NoArguments, None),
     Command("unqueue", "Take back", "Take back an ask that waits for its turn.", Unqueue, None),
 )
