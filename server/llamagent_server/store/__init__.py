@@ -1,0 +1,1 @@
+"""What is kept: journals, the list of conversations, trust, skills, settings files."""

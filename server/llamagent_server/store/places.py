@@ -1,0 +1,224 @@
+"""Our own folders, the user's and a project's, and writing there: whole, private, and through no link."""
+
+import contextlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from llamagent_server.workspace.opening import BY_DESCRIPTOR, NotOrdinary, entries, open_file, open_folder
+
+PROJECT_FOLDER = ".llamagent"
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_STALE_SECONDS = 60
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder: `parts` lead to it from `root`, which has no link in it; on the way from there no link is followed."""
+
+    root: Path
+    parts: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return self.root.joinpath(*self.parts)
+
+    def below(self, *parts: str) -> "Place":
+        return Place(self.root, (*self.parts, *parts))
+
+
+def user_folder() -> Path:
+    """`~/.llamagent`, or what LLAMAGENT_HOME names instead. It may be a link: a home belongs to its person."""
+    named = os.environ.get("LLAMAGENT_HOME")
+    if named:
+        return Path(named).absolute()
+    try:
+        return Path.home() / PROJECT_FOLDER
+    except RuntimeError:
+        # A user without a home: below a device nothing can exist, so that every use fails with a plain OSError.
+        return Path(os.devnull).absolute() / PROJECT_FOLDER
+
+
+def user_place(*parts: str) -> Place:
+    """A place in the user's folder, which need not exist yet."""
+    folder = real(user_folder())
+    root = next(above for above in (folder, *folder.parents) if above.exists())
+    return Place(root, (*folder.relative_to(root).parts, *parts))
+
+
+def project_place(folder: Path) -> Place:
+    """The project's own folder of ours."""
+    return Place(real(folder), (PROJECT_FOLDER,))
+
+
+def is_home(folder: Path) -> bool:
+    """Whether the project is the person's home: its folder of ours is then theirs already, and no project's."""
+    return real(folder / PROJECT_FOLDER) == real(user_folder())
+
+
+def real(path: Path) -> Path:
+    """`path` with every link in it resolved, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+def obstacle(place: Place) -> str | None:
+    """Why `place` cannot be used: it, or a folder on the way, is there but is no folder. None where nothing is in the
+    way."""
+    path = place.root
+    for part in place.parts:
+        path = path / part
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"{path} cannot be used ({words(error)})"
+        if stat.S_ISLNK(mode) or (not BY_DESCRIPTOR and real(path) != path):
+            return f"{path} is a link, which is not followed"
+        if not stat.S_ISDIR(mode):
+            return f"{path} is no folder"
+    return None
+
+
+def words(error: OSError) -> str:
+    """The reason, as a person reads it."""
+    return error.strerror or str(error)
+
+
+def make_folder(place: Place, mode: int = PRIVATE_FOLDER) -> None:
+    """Make `place`, and the folders on the way from its root, where they are missing. Raises OSError."""
+    for end in range(1, len(place.parts) + 1):
+        above, name = Place(place.root, place.parts[: end - 1]), place.parts[end - 1]
+        with _inside(above) as (folder, prefix), contextlib.suppress(FileExistsError):
+            os.mkdir(prefix + name, mode, dir_fd=folder)
+
+
+def create(place: Place, name: str, data: bytes = b"") -> None:
+    """A new file. Raises OSError, FileExistsError where there is one."""
+    fd = _open(place, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def append(place: Place, name: str, data: bytes) -> int:
+    """Add `data` to a file that is there, in one write; returns how many bytes were taken. Raises OSError."""
+    fd = _open(place, name, os.O_WRONLY | os.O_APPEND)
+    try:
+        return os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def sync(place: Place, name: str) -> None:
+    """Wait until the file, and its entry in the folder, are on the disk. Raises OSError."""
+    fd = _open(place, name, os.O_WRONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if BY_DESCRIPTOR:
+        with open_folder(place.root, place.parts) as folder:
+            os.fsync(folder)
+
+
+def write_whole(place: Place, name: str, data: bytes) -> None:
+    """Put a file with `data` in the place of what is there, if anything: a reader sees the one or the other.
+
+    Raises OSError; then nothing was changed.
+    """
+    _sweep(place, name)
+    temporary = f".{name}.{secrets.token_hex(4)}.tmp"
+    with _inside(place) as (folder, prefix):
+        try:
+            fd = _open(place, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(fd, view) :]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.replace(prefix + temporary, prefix + name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(prefix + temporary, dir_fd=folder)
+            raise
+
+
+def rename(place: Place, name: str, new: str) -> None:
+    """Raises OSError."""
+    with _inside(place) as (folder, prefix):
+        os.replace(prefix + name, prefix + new, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def remove(place: Place, name: str) -> None:
+    """Raises OSError."""
+    with _inside(place) as (folder, prefix):
+        os.unlink(prefix + name, dir_fd=folder)
+
+
+def read(place: Place, name: str, max_bytes: int) -> bytes:
+    """The first `max_bytes` of an ordinary file. Raises OSError."""
+    with open_file(place.root, (*place.parts, name)) as fd:
+        chunks = []
+        left = max_bytes
+        while left > 0 and (chunk := os.read(fd, min(left, _CHUNK))):
+            chunks.append(chunk)
+            left -= len(chunk)
+        return b"".join(chunks)
+
+
+def names(place: Place) -> list[str]:
+    """What is in the folder; nothing, where it is not there. Raises OSError."""
+    try:
+        with entries(place.root, place.parts) as found:
+            return [entry.name for entry in found]
+    except FileNotFoundError:
+        return []
+
+
+def status(place: Place, name: str) -> os.stat_result:
+    """Of the entry itself, if it is a link. Raises OSError."""
+    with _inside(place) as (folder, prefix):
+        return os.stat(prefix + name, dir_fd=folder, follow_symlinks=False)
+
+
+@contextlib.contextmanager
+def _inside(place: Place) -> Iterator[tuple[int | None, str]]:
+    """How entries of the folder are named to the system: a descriptor to start from where there are such, and what
+    stands before the name."""
+    if BY_DESCRIPTOR:
+        with open_folder(place.root, place.parts) as folder:
+            yield folder, ""
+    elif (reason := obstacle(place)) is not None:
+        raise NotOrdinary(reason)
+    else:
+        yield None, f"{place.path}{os.sep}"
+
+
+def _open(place: Place, name: str, flags: int) -> int:
+    with _inside(place) as (folder, prefix):
+        fd = os.open(prefix + name, flags | _FLAGS | getattr(os, "O_NONBLOCK", 0), PRIVATE_FILE, dir_fd=folder)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise NotOrdinary("it is not an ordinary file")
+        return fd
+
+
+def _sweep(place: Place, name: str) -> None:
+    """Remove what a daemon that was killed while writing left behind."""
+    for found in names(place):
+        if found.startswith(f".{name}.") and found.endswith(".tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - status(place, found).st_mtime > _STALE_SECONDS:
+                    remove(place, found)

@@ -1,0 +1,256 @@
+"""The stored conversations of one workspace: listed, begun, opened again, deleted.
+
+They are kept in the project's `.llamagent/sessions`, or, where that may not or cannot be used, in the user's folder
+under the project's name and a hash of its path.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from llamagent_server.agent.ports import Clock, Stored
+from llamagent_server.core.messages import Json, JsonObject
+from llamagent_server.errors import BadArgument, RequestError, UnknownSession
+from llamagent_server.store import journal, places
+from llamagent_server.store.foreign import Foreign, read_foreign
+from llamagent_server.store.journal import Beginning, FileJournal
+from llamagent_server.store.places import Place
+from llamagent_server.store.summaries import Summary, summarise, utc
+
+FOLDER = "sessions"
+OURS = ".jsonl"
+THEIRS = ".json"  # the terminal agent's
+IGNORE = b"# Written by llamagent: conversations are private.\nsessions/\n"
+# Of a longer journal the list reads the beginning only; one longer than the second is not opened.
+LISTED_BYTES = 64 * 1024 * 1024
+OPENED_BYTES = 1024 * 1024 * 1024
+MOST_LISTED = 1000
+
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """One row of the list. `updated` is UTC, ISO 8601."""
+
+    id: str
+    title: str
+    updated: str
+    model: str
+    messages: int
+    damaged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file of a conversation. `stamp` differs once it was written again."""
+
+    place: Place
+    id: str
+    suffix: str
+    stamp: tuple[int, int, int]
+
+    @property
+    def name(self) -> str:
+        return self.id + self.suffix
+
+
+class SessionStore:
+    """Implements agent.ports.Store.
+
+    `folder` is the workspace's first one, None where there is none. Only of a `trusted` one the own folder is used.
+    `problem` says why it is not used although it could be.
+    """
+
+    def __init__(self, folder: Path | None, *, trusted: bool, clock: Clock = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._private = places.user_place(FOLDER, _private_name(folder))
+        self._project = places.project_place(folder) if folder is not None and trusted else None
+        self.problem: str | None = None
+        if self._project is not None and (reason := places.obstacle(self._project.below(FOLDER))) is not None:
+            self._project = None
+            self.problem = f"Conversations are kept in {self._private.path}: {reason}."
+        self._seen: dict[Path, tuple[tuple[int, int, int], Summary, float]] = {}
+        self._given: set[str] = set()
+
+    # --- Beginning and going on ------------------------------------------------------------------------------------
+
+    def create(self, header: Callable[[str], dict[str, Json]]) -> FileJournal:
+        """The journal of a new conversation, whose first line will be `header` of its id."""
+        session = self._new_id()
+        place = self._places[0]
+        beginning = Beginning((header(session),), lambda: self._make_folder(place))
+        return FileJournal(session, place, session + OURS, beginning=beginning)
+
+    def open(self, session: str) -> Stored:
+        """A stored conversation, to be gone on with. Raises UnknownSession."""
+        entry = self._find(session)
+        data = self._read(entry, OPENED_BYTES + 1)
+        if len(data) > OPENED_BYTES:
+            raise UnknownSession(f"The conversation {session} is too large to be opened.")
+        return self._open_theirs(entry, data) if entry.suffix == THEIRS else _open_ours(entry, data)
+
+    def _open_theirs(self, entry: _Entry, data: bytes) -> Stored:
+        """What the terminal agent saved stays as it is: our journal begins with a copy of it."""
+        saved = read_foreign(data)
+        if saved.summary.damaged:
+            raise UnknownSession(f"The conversation {entry.id} cannot be read: its file is damaged.")
+        header: dict[str, Json] = {
+            "type": "session",
+            "version": 1,
+            "id": entry.id,
+            "created": utc(_updated(saved, entry)),
+        }
+        records: tuple[JsonObject, ...] = (
+            header | {"model": saved.summary.model},
+            *saved.records,
+        )
+        place = entry.place
+        beginning = Beginning(records, lambda: self._make_folder(place))
+        goes_on = FileJournal(entry.id, place, entry.id + OURS, beginning=beginning)
+        return Stored(goes_on, records, title=saved.summary.title)
+
+    def delete(self, session: str) -> None:
+        """Raises UnknownSession; BadArgument for what another program keeps, RequestError where it cannot be done."""
+        entry = self._find(session)
+        if entry.suffix == THEIRS:
+            raise BadArgument(
+                f"The conversation {session} belongs to the llamagent terminal agent.", hint="Delete it there."
+            )
+        try:
+            places.remove(entry.place, entry.name)
+        except OSError as error:
+            raise RequestError(f"The conversation {session} cannot be deleted: {places.words(error)}.") from None
+
+    def events(self, session: str, since: int) -> tuple[dict[str, Json], ...]:
+        """The stored trace events after the sequence number `since`; none of a conversation that is not stored yet."""
+        try:
+            entry = self._find(session)
+        except UnknownSession:
+            return ()
+        if entry.suffix == THEIRS:
+            return ()
+        events = (record.get("event") for record in journal.parse(self._read(entry, OPENED_BYTES)).records)
+        return tuple(event for event in events if isinstance(event, dict) and _seq(event) > since)
+
+    # --- Listing ---------------------------------------------------------------------------------------------------
+
+    def sessions(self) -> tuple[StoredSession, ...]:
+        """Newest first. Conversations of which nothing is left are not shown; what is damaged is, and harms no other."""
+        found = [(entry, *self._summary(entry)) for entry in self._entries()[:MOST_LISTED]]
+        shown = [(entry, told, updated) for entry, told, updated in found if told.messages or told.damaged]
+        shown.sort(key=lambda row: (row[2], row[0].id), reverse=True)
+        return tuple(
+            StoredSession(entry.id, told.title, utc(updated), told.model, told.messages, told.damaged)
+            for entry, told, updated in shown
+        )
+
+    def _summary(self, entry: _Entry) -> tuple[Summary, float]:
+        path = entry.place.path / entry.name
+        seen = self._seen.get(path)
+        if seen is not None and seen[0] == entry.stamp:
+            return seen[1:]
+        updated = entry.stamp[0] / 1e9
+        try:
+            data = places.read(entry.place, entry.name, LISTED_BYTES)
+        except OSError:
+            return Summary(damaged=True), updated
+        if entry.suffix == THEIRS:
+            saved = read_foreign(data)
+            told, updated = saved.summary, _updated(saved, entry)
+        else:
+            told = summarise(data)
+        self._seen[path] = (entry.stamp, told, updated)
+        return told, updated
+
+    # --- Files -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _places(self) -> tuple[Place, ...]:
+        """Where conversations are; new ones go to the first."""
+        return (self._private,) if self._project is None else (self._project.below(FOLDER), self._private)
+
+    def _entries(self) -> list[_Entry]:
+        """One for each id, newest first: of two with the same id ours counts, and the project's before the user's."""
+        found: dict[str, _Entry] = {}
+        for place in self._places:
+            for entry in sorted(_files(place), key=lambda entry: entry.suffix != OURS):
+                found.setdefault(entry.id, entry)
+        return sorted(found.values(), key=lambda entry: entry.stamp, reverse=True)
+
+    def _find(self, session: str) -> _Entry:
+        for place in self._places if _ID.fullmatch(session) else ():
+            for suffix in (OURS, THEIRS):
+                if (entry := _entry(place, session, suffix)) is not None:
+                    return entry
+        raise UnknownSession(f"There is no stored conversation {session!r}.", hint="List them with `sessions`.")
+
+    def _read(self, entry: _Entry, max_bytes: int) -> bytes:
+        try:
+            return places.read(entry.place, entry.name, max_bytes)
+        except OSError as error:
+            raise UnknownSession(f"The conversation {entry.id} cannot be read: {places.words(error)}.") from None
+
+    def _new_id(self) -> str:
+        """Sortable by time, and safe as a file's name."""
+        while True:
+            session = f"{self._clock():%Y-%m-%dT%H-%M-%S}-{secrets.token_hex(2)}"
+            stored = any(_entry(place, session, OURS) is not None for place in self._places)
+            if session not in self._given and not stored:
+                self._given.add(session)
+                return session
+
+    def _make_folder(self, place: Place) -> None:
+        if self._project is not None and place == self._project.below(FOLDER):
+            places.make_folder(self._project, mode=0o777)  # shared as the project is, but for the conversations
+            if ".gitignore" not in places.names(self._project):
+                places.create(self._project, ".gitignore", IGNORE)
+        places.make_folder(place)
+
+
+def _open_ours(entry: _Entry, data: bytes) -> Stored:
+    replay = journal.parse(data)
+    goes_on = FileJournal(entry.id, entry.place, entry.name, whole=replay.whole)
+    return Stored(goes_on, replay.records, title=summarise(data).title, problem=replay.damaged)
+
+
+def _private_name(folder: Path | None) -> str:
+    if folder is None:
+        return "no-folder"
+    path = places.real(folder)
+    name = re.sub(r"[^0-9A-Za-z_-]+", "-", path.name).strip("-")[:40] or "folder"
+    return f"{name}-{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
+def _files(place: Place) -> Iterator[_Entry]:
+    try:
+        names = places.names(place)
+    except OSError:
+        return
+    for name in names:
+        stem, dot, extension = name.rpartition(".")
+        if f".{extension}" in (OURS, THEIRS) and dot and _ID.fullmatch(stem):
+            entry = _entry(place, stem, f".{extension}")
+            if entry is not None:
+                yield entry
+
+
+def _entry(place: Place, session: str, suffix: str) -> _Entry | None:
+    try:
+        status = places.status(place, session + suffix)
+    except OSError:
+        return None
+    return _Entry(place, session, suffix, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+def _updated(saved: Foreign, entry: _Entry) -> float:
+    return entry.stamp[0] / 1e9 if saved.updated is None else saved.updated
+
+
+def _seq(event: JsonObject) -> int:
+    seq = event.get("seq")
+    return seq if isinstance(seq, int) else -1

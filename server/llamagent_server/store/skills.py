@@ -1,0 +1,143 @@
+"""Skills: instructions that the model loads by name, shipped with us, the user's, and a trusted project's.
+
+`<name>.md`, or `<name>/SKILL.md`; the front matter between two lines `---` holds a `description`. A project's skill
+stands before the user's of the same name, and that before a shipped one.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from llamagent_server.errors import UnknownSkill
+from llamagent_server.store import places
+from llamagent_server.store.places import Place
+
+FOLDER = "skills"
+NESTED = "SKILL.md"
+MAX_BYTES = 64 * 1024
+DESCRIPTION_CHARS = 200  # it stands in the system prompt of a model that sees 8192 tokens
+
+_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """`text` is what the model is given, without the front matter. `source` is "shipped", "user" or "project"."""
+
+    name: str
+    description: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The skills that there are, by name, and what is said about files that are none."""
+
+    skills: Mapping[str, Skill]
+    problems: tuple[str, ...] = ()
+
+    def get(self, name: str) -> Skill:
+        """Raises UnknownSkill, naming those that look alike, or all."""
+        found = self.skills.get(name)
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(name, self.skills, n=3) or sorted(self.skills)
+        hint = f"Skills: {', '.join(near)}." if near else "There are no skills."
+        raise UnknownSkill(f"There is no skill {name!r}.", hint=hint)
+
+
+def read_skills(project: Path | None) -> Shelf:
+    """All skills; `project` is a trusted folder."""
+    found: list[Skill | str] = [*_shipped(), *_kept(places.user_place(FOLDER), "user", None)]
+    if project is not None and not places.is_home(project):
+        found += _kept(places.project_place(project).below(FOLDER), "project", places.real(project))
+    skills = {item.name: item for item in found if isinstance(item, Skill)}
+    return Shelf(dict(sorted(skills.items())), tuple(item for item in found if isinstance(item, str)))
+
+
+def list_skills(project: Path | None) -> tuple[Skill, ...]:
+    """All skills, by name."""
+    return tuple(read_skills(project).skills.values())
+
+
+def read_skill(name: str, project: Path | None) -> str:
+    """What the model is given when it loads a skill. Raises UnknownSkill."""
+    return read_skills(project).get(name).text
+
+
+def _shipped() -> Iterator[Skill]:
+    for file in files("llamagent_server").joinpath(FOLDER).iterdir():
+        if file.name.endswith(".md"):
+            yield _skill(file.name.removesuffix(".md"), "shipped", file.read_text(encoding="utf-8"))
+
+
+def _kept(place: Place, source: str, fence: Path | None) -> Iterator[Skill | str]:
+    """The skills in a folder, and why some files there are none. Links that lead out of `fence` are not followed."""
+    if fence is not None and (reason := places.obstacle(place)) is not None:
+        yield f"The project's skills are not read: {reason}."
+        return
+    try:
+        names = sorted(places.names(place))
+    except OSError as error:
+        yield f"{place.path} cannot be read ({places.words(error)})."
+        return
+    for entry in names:
+        name = entry.removesuffix(".md")
+        path = place.path / entry if entry.endswith(".md") else place.path / entry / NESTED
+        if _NAME.fullmatch(name) and path.exists():
+            yield _read(name, source, path, fence)
+
+
+def _read(name: str, source: str, path: Path, fence: Path | None) -> Skill | str:
+    target = places.real(path)
+    if fence is not None and not target.is_relative_to(fence):
+        return f"The skill {path} is not read: it is a link that leads out of the project."
+    try:
+        data = places.read(Place(target.parent), target.name, MAX_BYTES + 1)
+    except OSError as error:
+        return f"The skill {path} cannot be read ({places.words(error)})."
+    if len(data) > MAX_BYTES:
+        return f"The skill {path} is not read: it is larger than {MAX_BYTES // 1024} KB."
+    try:
+        return _skill(name, source, data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return f"The skill {path} is not read: it is not encoded in UTF-8."
+
+
+def _skill(name: str, source: str, content: str) -> Skill:
+    header, text = split_front_matter(content)
+    described = header.get("description") or next((line.strip("# ") for line in text.splitlines() if line.strip()), "")
+    line = " ".join(described.split())
+    short = line if len(line) <= DESCRIPTION_CHARS else line[: DESCRIPTION_CHARS - 1] + "…"
+    return Skill(name, short, source, text.strip())
+
+
+def split_front_matter(content: str) -> tuple[dict[str, str], str]:
+    """The `key: value` lines between a first line `---` and the next one, and the rest.
+
+    A value may be quoted, and go on in indented lines; nested values are no concern of ours.
+    """
+    lines = content.splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return {}, content
+    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), None)
+    if end is None:
+        return {}, content
+    header: dict[str, str] = {}
+    key = ""
+    for line in lines[1:end]:
+        if line[:1].isspace() and key:
+            header[key] = f"{header[key]} {line.strip()}".strip()
+        elif match := re.match(r"([A-Za-z][\w-]*)[ \t]*:(.*)", line):
+            key, value = match.group(1).lower(), match.group(2).strip()
+            header[key] = "" if value in (">", "|", ">-", "|-") else value
+    return {key: _unquoted(value) for key, value in header.items()}, "\n".join(lines[end + 1 :])
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value

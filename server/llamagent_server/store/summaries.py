@@ -1,0 +1,84 @@
+"""What the list of conversations shows of a stored one, read in one pass over its bytes without parsing them all."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from llamagent_server.core.messages import Json, JsonObject
+from llamagent_server.store.journal import TORN_TYPE
+
+TITLE_CHARS = 80
+# How a line of each kind begins, as core.records and store.journal write it.
+_LINE = b'{"type":"'
+_USER = b'{"type":"message","role":"user",'
+_NO_TASK = b'"task":false}'
+_ASSISTANT = b'{"type":"message","role":"assistant",'
+_CLEARED = b'{"type":"cleared"'
+_TITLE = b'{"type":"title",'
+_TORN = b'{"type":"' + TORN_TYPE.encode() + b'"'
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`messages` counts the person's and the model's since the conversation was last cleared."""
+
+    title: str = ""
+    model: str = ""
+    messages: int = 0
+    damaged: bool = False
+
+
+def short_title(text: str) -> str:
+    """The first line of a person's words, shortened."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
+def summarise(data: bytes) -> Summary:
+    """Of a journal's bytes."""
+    *lines, _ = data.split(b"\n")
+    title, messages, bad = "", 0, set()
+    for number, line in enumerate(lines):
+        if not (line.startswith(_LINE) and line.endswith(b"}")):
+            bad.add(number)
+        elif line.startswith(_USER):
+            if not line.endswith(_NO_TASK):
+                messages += 1
+                title = title or short_title(_text(_parsed(line), "content"))
+        elif line.startswith(_ASSISTANT):
+            messages += 1
+        elif line.startswith(_CLEARED):
+            title, messages = "", 0
+        elif line.startswith(_TITLE):
+            title = short_title(_text(_parsed(line), "title")) or title
+        elif line.startswith(_TORN):
+            bad.discard(number - 1)
+    header = _parsed(lines[0]) if lines else {}
+    damaged = bool(bad) or header.get("type") != "session" or not _is_text(data)
+    return Summary(title, _text(header, "model"), messages, damaged)
+
+
+def _is_text(data: bytes) -> bool:
+    """Nor is there a NUL, as a lost block of the disk leaves them."""
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError as error:
+        return error.end == len(data)  # the last character was cut off with its line
+
+
+def _parsed(line: bytes) -> JsonObject:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(record: JsonObject, key: str) -> str:
+    value: Json = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def utc(seconds: float) -> str:
+    """A time as the list shows it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
