@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.agent.ports import Delta, Failure, ModelEvent
-from llamagent_server.core.messages import AssistantMessage, Finish, Message, ToolMessage
+from llamagent_server.core.messages import AssistantMessage, Finish, Message, Origin, ToolCall, ToolMessage
 from llamagent_server.errors import ModelFailed, ModelUnreachable
 from tests.fakes import Call, Raw, Refusal, Reply, call, calls, say
 from tests.providers.asking import OPTIONS, TASK, failure, first_event, reply, request
@@ -269,6 +269,14 @@ async def test_a_call_with_a_problem_is_replayed_as_valid_json(world: World, tmp
         answer = await reply(play.model)
         (made,) = answer.tool_calls
         spoken = (*TASK, AssistantMessage("", (made,)), ToolMessage(made.id, made.name, made.problem or ""))
+        assert (await reply(play.model, request(*spoken))).content == "ok"
+
+
+@every_http_world
+async def test_arguments_that_json_cannot_hold_do_not_spoil_the_conversation(world: World, tmp_path: Path) -> None:
+    made = ToolCall("c1", "read_file", {"n": float("inf")}, origin=Origin.TEXT)
+    spoken = (*TASK, AssistantMessage("", (made,)), ToolMessage("c1", "read_file", "x"))
+    with world.playing([say("ok")], tmp_path) as play:
         assert (await reply(play.model, request(*spoken))).content == "ok"
 
 

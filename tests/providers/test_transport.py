@@ -1,6 +1,7 @@
 """The transport on real sockets: where the bytes go, when it gives up, and that it leaves nothing behind."""
 
 import asyncio
+import contextlib
 import socket
 import subprocess
 import sys
@@ -100,6 +101,50 @@ async def test_an_address_that_is_none_is_said(url: str) -> None:
         async with exchange(get(url)):
             pass
     assert "`url`" in (caught.value.hint or "")
+
+
+async def test_localhost_is_tried_in_both_its_addresses() -> None:
+    with socket.socket(socket.AF_INET6) as listener:
+        try:
+            listener.bind(("::1", 0))
+        except OSError:
+            pytest.skip("only on systems with IPv6")
+        listener.listen(1)
+
+        def answer() -> None:
+            connection = listener.accept()[0]
+            connection.recv(1000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            connection.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        async with exchange(get(f"http://localhost:{listener.getsockname()[1]}/")) as response:
+            assert await response.read(10) == b"ok"
+        thread.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux: elsewhere the thread waits for its connect timeout")
+async def test_cancelled_while_it_connects_it_is_gone_at_once() -> None:
+    with listening(backlog=0) as listener, contextlib.ExitStack() as stack:
+        for _ in range(4):  # a full backlog: the next connection is neither taken nor refused
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        others = set(threading.enumerate())
+        task = asyncio.create_task(_enter(get(url_of(listener))))
+        await asyncio.sleep(0.1)
+        (thread,) = set(threading.enumerate()) - others
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(thread.join, 5)
+        assert not thread.is_alive()
+
+
+async def _enter(request: HttpRequest) -> None:
+    async with exchange(request):
+        pass
 
 
 async def test_an_unknown_host_is_unreachable() -> None:

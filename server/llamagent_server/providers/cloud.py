@@ -34,7 +34,7 @@ class CloudGuard:
             self._local.add(model)
 
     async def check(self, model: str, place: Place) -> None:
-        """Raises ModelFailed for a model that runs elsewhere: its name shows that, or only what the server says of it."""
+        """Raises ModelFailed for a model that runs elsewhere. Its name shows that, or only what the server says."""
         if self._config.allow_cloud or model in self._local:
             return
         host = CLOUD if is_cloud_name(model) else await self._remote_host(model, place)

@@ -23,6 +23,7 @@ from llamagent_server.providers.lines import Garbage, Record
 from llamagent_server.providers.ndjson import NdjsonParser
 from llamagent_server.providers.reply import ReplyBuilder
 from llamagent_server.providers.said import read_value
+from llamagent_server.providers.toolcalls import sent_arguments
 
 
 def body(request: ChatRequest, *, think: bool | str) -> bytes:
@@ -80,7 +81,7 @@ def _message(message: Message) -> Json:
 
 
 def _call(index: int, call: ToolCall) -> Json:
-    return {"id": call.id, "function": {"index": index, "name": call.name, "arguments": dict(call.arguments)}}
+    return {"id": call.id, "function": {"index": index, "name": call.name, "arguments": sent_arguments(call)}}
 
 
 class OllamaReading:

@@ -25,6 +25,7 @@ from llamagent_server.providers.ollama_wire import tool
 from llamagent_server.providers.reply import ReplyBuilder
 from llamagent_server.providers.said import read_value
 from llamagent_server.providers.sse import Done, SseEvent, SseParser
+from llamagent_server.providers.toolcalls import sent_arguments
 
 
 def body(request: ChatRequest, *, say_think: bool) -> bytes:
@@ -65,7 +66,7 @@ def _message(message: Message) -> Json:
 
 
 def _call(call: ToolCall) -> Json:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    arguments = json.dumps(sent_arguments(call), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 

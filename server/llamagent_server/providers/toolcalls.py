@@ -11,6 +11,7 @@ from llamagent_server.core.messages import AssistantMessage, Json, JsonObject, M
 _ALPHABET = string.digits + string.ascii_lowercase
 _COUNTER = itertools.count(1)
 _MAX_ID = 100
+UNNAMED = "unnamed"  # an empty name would be refused when the conversation is sent again
 _SHOWN = 200
 
 
@@ -23,10 +24,16 @@ def make_call(call_id: object, name: object, arguments: object, taken: set[str])
     """A call with an id that is not in `taken`, to which it is added. `arguments`: an object, or JSON as a string."""
     parsed, problem = _object(arguments)
     if not isinstance(name, str) or not name.strip():
-        name, problem = "", "the call names no tool"
+        name, problem = UNNAMED, "the call names no tool"
     chosen = call_id if isinstance(call_id, str) and _usable(call_id) and call_id not in taken else _mint(taken)
     taken.add(chosen)
     return ToolCall(chosen, name.strip(), parsed, problem=problem)
+
+
+def sent_arguments(call: ToolCall) -> dict[str, Json]:
+    """The arguments as they are sent again: `{}` for what JSON cannot hold (not all calls were made here)."""
+    arguments = dict(call.arguments)
+    return {} if _unsendable(arguments) else arguments
 
 
 def _usable(call_id: str) -> bool:
@@ -57,16 +64,17 @@ def _object(arguments: object) -> tuple[JsonObject, str | None]:
                 return {}, f"the arguments are no JSON ({error}): {_shown(arguments)}"
     if not isinstance(value, dict):
         return {}, f"the arguments are no JSON object: {_shown(arguments)}"
-    return _sendable(value)
+    problem = _unsendable(value)
+    return ({}, problem) if problem else (value, None)
 
 
-def _sendable(value: dict[str, Json]) -> tuple[JsonObject, str | None]:
+def _unsendable(value: dict[str, Json]) -> str | None:
     """What was received is sent again in the next request, so it must be a JSON that every server reads."""
     try:
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
-        return {}, "the arguments hold a number that JSON does not have (NaN or Infinity)"
-    return value, None
+        return "the arguments hold a number that JSON does not have (NaN or Infinity)"
+    return None
 
 
 def _shown(arguments: object) -> str:
