@@ -1,6 +1,6 @@
 """A language server of a few lines that says what a script tells it: for what the real daemon cannot be made to do.
 
-    python -m tests.neovim.standin SCRIPT LOG
+    python tests/neovim/standin.py SCRIPT LOG
 
 SCRIPT is JSON, `{"capabilities": {...}, "commands": [...], "asks": [[step, ...], ...]}`: each `llamagent.ask` plays the
 next list of steps. A step is one of

@@ -19,6 +19,7 @@ function M.text(bufnr)
   return vim.bo[bufnr].endofline and text .. line_end or text
 end
 
+--- The lines of a buffer.
 ---@param bufnr integer
 ---@return string[]
 function M.lines(bufnr)

@@ -45,6 +45,13 @@ function M.plain(value)
   return value
 end
 
+--- A table that becomes a JSON object even when it is empty.
+---@param value? table<string, any>
+---@return table<string, any>
+function M.object(value)
+  return value and next(value) and value or vim.empty_dict()
+end
+
 --- Say, once, that the server's program is not there and how to get it.
 ---@param program string
 function M.say_missing(program)
@@ -78,7 +85,7 @@ local function before_init(params, client_config)
     trusted = client_config.root_dir and trusted(client_config.root_dir) or nil
   end
   params.initializationOptions = vim.tbl_extend('keep', params.initializationOptions or {}, {
-    settings = next(settings) and settings or vim.empty_dict(),
+    settings = M.object(settings),
     trusted = trusted,
   })
   params.locale = params.locale or vim.v.lang:match('^%a+[_%-]?%a*')
@@ -126,7 +133,7 @@ function M.config()
     root_dir = require('llamagent.attach').root_dir,
     capabilities = CAPABILITIES,
     handlers = require('llamagent.handlers'),
-    settings = { [M.NAME] = config.options.settings },
+    settings = { [M.NAME] = M.object(config.options.settings) },
     before_init = before_init,
     on_init = on_init,
     on_exit = on_exit,
@@ -225,7 +232,7 @@ function M.request(client, name, argument, callback)
     callback(nil, { message = ('the server does not offer `%s` yet.'):format(name) })
     return nil
   end
-  local params = { command = 'llamagent.' .. name, arguments = { argument or vim.empty_dict() } }
+  local params = { command = 'llamagent.' .. name, arguments = { M.object(argument) } }
   local sent, id = client:request('workspace/executeCommand', params, function(err, result)
     callback(M.plain(result), err and failure(err) or nil)
   end)
@@ -245,7 +252,7 @@ function M.request_now(client, name, argument, timeout)
   if not M.offers(client, name) then
     return nil
   end
-  local params = { command = 'llamagent.' .. name, arguments = { next(argument) and argument or vim.empty_dict() } }
+  local params = { command = 'llamagent.' .. name, arguments = { M.object(argument) } }
   local answer = client:request_sync('workspace/executeCommand', params, timeout)
   return answer and not answer.err and M.plain(answer.result) or nil
 end

@@ -78,9 +78,9 @@ function M.from_server(used, text, offset)
 end
 
 ---@param lead string beginning with `@`
+---@param used vim.lsp.Client?
 ---@return string[]
-local function at_paths(lead)
-  local used = client.current()
+local function at_paths(lead, used)
   local served = M.from_server(used, lead, #lead)
   if served then
     return vim.tbl_map(function(item)
@@ -114,7 +114,7 @@ function M.command_line(lead, line, position)
     return beginning_with(names(), lead)
   end
   if vim.startswith(lead, '@') then
-    return at_paths(lead)
+    return at_paths(lead, client.current())
   end
   local command = commands.find(words:match('^%S+'))
   local list = command and lists[command.completes]
@@ -148,10 +148,9 @@ function M.prompt(lines, row, column, used)
   if not word then
     return nil, {}
   end
-  return column - #word,
-    vim.tbl_map(function(path)
-      return { word = path }
-    end, at_paths(word))
+  return column - #word, vim.tbl_map(function(path)
+    return { word = path }
+  end, at_paths(word, used))
 end
 
 --- Whether the name after an `@` is a file already: then a popup would only be in the way of Enter.

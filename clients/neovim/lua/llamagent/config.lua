@@ -6,7 +6,8 @@ local M = {}
 ---@field open_on_ask boolean show the panel when something is asked
 ---@field batch_ms integer how often streamed text is drawn
 ---@field max_lines integer older lines than these are dropped from the panel
----@field fold_over integer tool output and diffs longer than this are folded
+---@field fold_over integer tool output and thinking longer than this are folded
+---@field fold_diff_over integer diffs longer than this are folded
 
 ---@class llamagent.PromptOptions
 ---@field height integer
@@ -36,7 +37,7 @@ local DEFAULTS = {
   settings = {},
   enable = true,
   root_markers = { '.llamagent', '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod', 'Makefile' },
-  panel = { width = 0.4, open_on_ask = true, batch_ms = 50, max_lines = 20000, fold_over = 6 },
+  panel = { width = 0.4, open_on_ask = true, batch_ms = 50, max_lines = 20000, fold_over = 6, fold_diff_over = 30 },
   prompt = { height = 3, max_height = 10, history = 50 },
   review = { idle_ms = 1000, small = 6, layout = 'auto' },
   keys = {
@@ -64,7 +65,7 @@ local DEFAULTS = {
     },
   },
   signs = {
-    user = '>>',
+    user = '❯ ',
     model = '● ',
     thinking = '○ ',
     harness = '◆ ',

@@ -5,9 +5,11 @@ local api = vim.api
 local accept = require('llamagent.accept')
 local buffer = require('llamagent.buffer')
 local config = require('llamagent.config')
+local hunks = require('llamagent.hunks')
 local keys = require('llamagent.keys')
-local merge = require('llamagent.merge')
+local reviewkeys = require('llamagent.reviewkeys')
 local say = require('llamagent.say')
+local windows = require('llamagent.windows')
 
 local SIDE_BY_SIDE_FROM = 110 -- columns
 
@@ -35,14 +37,6 @@ end
 ---@return boolean
 function M.is_open()
   return view ~= nil
-end
-
----@param win integer
----@param options table<string, any>
-local function set_window(win, options)
-  for name, value in pairs(options) do
-    api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-  end
 end
 
 --- Highlight like the file, without the FileType event that would start language servers for a scratch buffer.
@@ -77,39 +71,14 @@ local function scratch(name, lines, filetype)
   return bufnr
 end
 
----@return llamagent.Hunk[]
-local function hunks()
-  local shown = assert(view)
-  return merge.hunks(buffer.lines(shown.file_buf), buffer.lines(shown.proposal_buf))
-end
-
---- The hunk at or before the cursor, and its number. A hunk without lines on this side belongs to the line before it.
----@param list llamagent.Hunk[]
----@return llamagent.Hunk?
----@return integer
-local function hunk_at_cursor(list)
-  local shown = assert(view)
-  local in_file = api.nvim_get_current_win() == shown.left
-  local win = in_file and shown.left or shown.right
-  local line = api.nvim_win_get_cursor(win)[1]
-  for number, hunk in ipairs(list) do
-    local first = in_file and hunk.a_first or hunk.b_first
-    local last = in_file and hunk.a_last or hunk.b_last
-    if line >= math.min(first, last) and line <= math.max(first, last) then
-      return hunk, number
-    end
-  end
-  return nil, 0
-end
-
 --- The text above the proposal, short enough for a narrow window: Neovim cuts it from the left.
 ---@return string
 function M.winbar()
   if not view then
     return ''
   end
-  local list = hunks()
-  local _, number = hunk_at_cursor(list)
+  local list = hunks.of(view)
+  local _, number = hunks.at_cursor(view, list)
   local map = config.options.keys.review
   local file = current_file()
   local parts = { ('%%#LlamagentEditor# proposal %d/%d'):format(view.index, #view.review.files) }
@@ -141,129 +110,6 @@ local function redraw_proposal()
   local shown = assert(view)
   buffer.replace(shown.proposal_buf, current_file().proposed)
   vim.bo[shown.proposal_buf].modified = false
-end
-
---- All hunks are settled: the file is as the person wants it.
-local function settle_if_done()
-  local shown = assert(view)
-  local file = current_file()
-  if #hunks() > 0 then
-    return
-  end
-  local review = require('llamagent.review')
-  if file.taken then
-    review.accept(shown.review, file)
-  else
-    review.reject(shown.review, file)
-  end
-end
-
-local function take_hunk()
-  local file = current_file()
-  local hunk = hunk_at_cursor(hunks())
-  if not hunk then
-    say.info('no hunk here: ]c and [c go to one')
-  elseif not file.bufnr then
-    require('llamagent.review').accept(assert(view).review, file)
-  else
-    local problem = accept.put_hunk(file, hunk)
-    if problem then
-      say.warn(problem)
-    else
-      M.follow_file()
-      settle_if_done()
-    end
-  end
-end
-
-local function refuse_hunk()
-  local shown = assert(view)
-  local hunk = hunk_at_cursor(hunks())
-  if not hunk then
-    say.info('no hunk here: ]c and [c go to one')
-    return
-  end
-  local there = api.nvim_buf_get_lines(shown.file_buf, hunk.a_first - 1, hunk.a_last, true)
-  api.nvim_buf_set_lines(shown.proposal_buf, hunk.b_first - 1, hunk.b_last, true, there)
-  current_file().proposed = buffer.lines(shown.proposal_buf)
-  settle_if_done()
-end
-
-local function accept_file()
-  local shown = assert(view)
-  require('llamagent.review').accept(shown.review, current_file())
-end
-
-local function accept_more()
-  local shown, file = assert(view), current_file()
-  local choices = {
-    { 'Every edit of this turn to ' .. file.name, 'file' },
-    { 'Every edit of this turn', 'turn' },
-  }
-  if #shown.review.files > 1 then
-    table.insert(choices, 1, { 'All files of this proposal', 'all' })
-  end
-  local options = {
-    prompt = 'Accept without asking again:',
-    kind = 'llamagent.accept',
-    format_item = function(item)
-      return item[1]
-    end,
-  }
-  vim.ui.select(choices, options, function(choice)
-    local review = require('llamagent.review')
-    if choice and choice[2] == 'all' then
-      review.accept_all(shown.review)
-    elseif choice then
-      review.accept_more(shown.review, choice[2], file)
-    end
-  end)
-end
-
-local function reject_file()
-  local shown, file = assert(view), current_file()
-  vim.ui.input({ prompt = 'Why not (for the model; may be empty)? ' }, function(reason)
-    if reason then
-      require('llamagent.review').reject(shown.review, file, reason)
-    end
-  end)
-end
-
----@param step 1|-1
-local function go_to_file(step)
-  local shown = assert(view)
-  local index = shown.index
-  repeat
-    index = (index - 1 + step) % #shown.review.files + 1
-  until index == shown.index or not shown.review.files[index].decision
-  M.show_file(shown.review, index)
-end
-
----@return llamagent.Key[]
-local function review_keys()
-  local map = config.options.keys.review
-  local list = {
-    { lhs = map.accept, desc = 'accept what is left (also :w)', run = accept_file },
-    { lhs = map.accept_more, desc = 'accept this and more without asking …', run = accept_more },
-    { lhs = map.reject, desc = 'reject, and say why', run = reject_file },
-    { lhs = map.take, desc = 'take this hunk into the file now', run = take_hunk },
-    { lhs = map.refuse, desc = 'refuse this hunk', run = refuse_hunk },
-  }
-  -- stylua: ignore
-  vim.list_extend(list, {
-    { lhs = map.next_file, desc = 'next file of the proposal', run = function() go_to_file(1) end },
-    { lhs = map.previous_file, desc = 'previous file', run = function() go_to_file(-1) end },
-  })
-  table.insert(list, {
-    lhs = map.help,
-    desc = 'these keys',
-    run = function()
-      local lines = keys.help(list)
-      vim.list_extend(lines, { ']c [c     next, previous hunk', ':q       reject what is left' })
-      require('llamagent.report').show('Review', lines)
-    end,
-  })
-  return list
 end
 
 --- Something changed the file: the proposal is carried over, so that the diff shows only what the agent wants.
@@ -304,9 +150,18 @@ end
 ---@param bufnr integer
 local function watch_proposal(bufnr)
   local shown = assert(view)
+  local function accept_it()
+    if view == shown then
+      reviewkeys.accept(shown)
+    end
+  end
   vim.bo[bufnr].buftype = 'acwrite'
   vim.bo[bufnr].modified = false
-  api.nvim_create_autocmd('BufWriteCmd', { group = shown.group, buffer = bufnr, callback = vim.schedule_wrap(accept_file) })
+  api.nvim_create_autocmd('BufWriteCmd', {
+    group = shown.group,
+    buffer = bufnr,
+    callback = vim.schedule_wrap(accept_it),
+  })
   api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, {
     group = shown.group,
     buffer = bufnr,
@@ -325,7 +180,7 @@ local function watch_proposal(bufnr)
       end
     end,
   })
-  vim.keymap.set('n', 'ZZ', accept_file, { buffer = bufnr, desc = 'llamagent: accept' })
+  vim.keymap.set('n', 'ZZ', accept_it, { buffer = bufnr, desc = 'llamagent: accept' })
 end
 
 --- Closing either window, or the tab page, is a no to what is left.
@@ -348,9 +203,9 @@ end
 ---@param bufnr integer
 ---@param winbar string
 local function put_in_window(win, bufnr, winbar)
-  set_window(win, { winfixbuf = false, diff = false })
+  windows.set(win, { winfixbuf = false, diff = false })
   api.nvim_win_set_buf(win, bufnr)
-  set_window(win, { winfixbuf = true, winbar = winbar, foldenable = true, spell = false, cursorline = true })
+  windows.set(win, { winfixbuf = true, winbar = winbar, foldenable = true, spell = false, cursorline = true })
   api.nvim_win_call(win, vim.cmd.diffthis)
 end
 
@@ -373,7 +228,7 @@ function M.show_file(review, index)
   put_in_window(shown.left, shown.file_buf, file_winbar(file))
   put_in_window(shown.right, shown.proposal_buf, "%{%v:lua.require'llamagent.diffview'.winbar()%}")
   watch_proposal(shown.proposal_buf)
-  local map = review_keys()
+  local map = reviewkeys.keys(shown)
   local give_back = keys.set(shown.file_buf, map)
   keys.set(shown.proposal_buf, map)
   shown.restore = give_back
@@ -398,7 +253,7 @@ function M.open(review)
   local origin = api.nvim_get_current_tabpage()
   vim.cmd('tab sbuffer ' .. scratch('opening', {}, ''))
   local left = api.nvim_get_current_win()
-  set_window(left, { winbar = '', winfixbuf = false, winfixwidth = false, winfixheight = false })
+  windows.set(left, { winbar = '', winfixbuf = false, winfixwidth = false, winfixheight = false })
   local layout = config.options.review.layout
   local side = layout == 'side' or (layout == 'auto' and vim.o.columns >= SIDE_BY_SIDE_FROM)
   local right = api.nvim_open_win(0, true, { split = side and 'right' or 'below', win = left })
@@ -431,7 +286,8 @@ function M.show_conflict(review, file)
   if not view or view.review ~= review then
     return
   end
-  say.warn(('you and the agent changed the same lines of %s: settle it between the marks, then accept'):format(file.name))
+  local text = 'you and the agent changed the same lines of %s: settle it between the marks, then accept'
+  say.warn(text:format(file.name))
   if current_file() == file then
     redraw_proposal()
     api.nvim_set_current_win(view.right)
@@ -452,7 +308,7 @@ function M.close(review)
   local in_review = vim.tbl_contains({ shown.left, shown.right }, api.nvim_get_current_win())
   for _, win in ipairs({ shown.left, shown.right }) do
     if api.nvim_win_is_valid(win) then
-      set_window(win, { diff = false, winfixbuf = false, winbar = '' })
+      windows.set(win, { diff = false, winfixbuf = false, winbar = '' })
       pcall(api.nvim_win_close, win, true)
     end
   end

@@ -15,9 +15,14 @@ local function text_of(lines)
   if #lines == 0 then
     return ''
   end
-  return (table.concat(vim.tbl_map(function(line)
-    return (line:gsub('\n', '\0'))
-  end, lines), '\n')) .. '\n'
+  return (
+    table.concat(
+      vim.tbl_map(function(line)
+        return (line:gsub('\n', '\0'))
+      end, lines),
+      '\n'
+    )
+  ) .. '\n'
 end
 
 ---@class llamagent.Hunk
@@ -33,7 +38,9 @@ end
 function M.hunks(a, b)
   local found = diff(text_of(a), text_of(b), { result_type = 'indices', algorithm = 'histogram' })
   local hunks = {}
-  for _, entry in ipairs(found --[[@as integer[][] ]]) do
+  for _, entry in
+    ipairs(found --[[@as integer[][] ]])
+  do
     local a_start, a_count, b_start, b_count = unpack(entry)
     -- With a count of 0 the start is the line after which the other side has something.
     local a_first = a_count == 0 and a_start + 1 or a_start

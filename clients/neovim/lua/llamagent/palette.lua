@@ -242,7 +242,8 @@ function M.command(given)
   end
   local command = commands.find(name)
   if not command or command.hidden then
-    say.error(('there is no command "%s". To ask: `:Llamagent ask %s`. `:Llamagent help` lists all.'):format(name, given.args))
+    local text = 'there is no command "%s". To ask: `:Llamagent ask %s`. `:Llamagent help` lists all.'
+    say.error(text:format(name, given.args))
     return
   end
   M.run(command, call)

@@ -7,8 +7,9 @@ local client = require('llamagent.client')
 local config = require('llamagent.config')
 local conversation = require('llamagent.conversation')
 local keys = require('llamagent.keys')
+local panelkeys = require('llamagent.panelkeys')
 local transcript = require('llamagent.transcript')
-local winbar = require('llamagent.winbar')
+local windows = require('llamagent.windows')
 
 local EMPTY = 'Ask below. @file adds a file, /command runs a command, g? shows the keys.'
 local TICK_MS = 1000 -- how often the seconds in the winbar are drawn while a turn runs
@@ -30,24 +31,8 @@ local ticking = false
 --- Windows that show this panel, in all tab pages.
 ---@param panel llamagent.Panel
 ---@return integer[]
-local function windows(panel)
+local function windows_of(panel)
   return vim.fn.win_findbuf(panel.bufnr)
-end
-
----@param panel llamagent.Panel
----@return integer? win in the current tab page
-local function window_here(panel)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == panel.bufnr then
-      return win
-    end
-  end
-end
-
----@param win integer
----@return boolean
-local function at_end(win)
-  return api.nvim_win_get_cursor(win)[1] >= api.nvim_buf_line_count(api.nvim_win_get_buf(win))
 end
 
 ---@param win integer
@@ -68,11 +53,11 @@ end
 ---@param panel llamagent.Panel
 ---@param write fun()
 local function following(panel, write)
-  local follow = vim.tbl_filter(at_end, windows(panel))
+  local follow = vim.tbl_filter(windows.at_end, windows_of(panel))
   write()
   local folds = panel.transcript.unfolded
   panel.transcript.unfolded = {}
-  for _, win in ipairs(windows(panel)) do
+  for _, win in ipairs(windows_of(panel)) do
     make_folds(win, folds)
   end
   local last = api.nvim_buf_line_count(panel.bufnr)
@@ -126,96 +111,6 @@ local function load(panel, used)
   end)
 end
 
----@param panel llamagent.Panel
----@param step 1|-1
-local function go_to_turn(panel, step)
-  local row = api.nvim_win_get_cursor(0)[1] - 1
-  local rows = panel.transcript:turns()
-  local target = vim.iter(step == 1 and rows or vim.iter(rows):rev():totable()):find(function(turn)
-    return step == 1 and turn > row or step == -1 and turn < row
-  end)
-  if target then
-    api.nvim_win_set_cursor(0, { target + 1, 0 })
-  end
-end
-
----@param panel llamagent.Panel
----@param act fun(review: llamagent.Review)
-local function with_review(panel, act)
-  local review = require('llamagent.review').next(panel.client_id)
-  if review then
-    act(review)
-  elseif not require('llamagent.questions').show_next() then
-    require('llamagent.say').info('nothing waits for you.')
-  end
-end
-
----@param panel llamagent.Panel
-local function accept_here(panel)
-  with_review(panel, function(review)
-    local reviews = require('llamagent.review')
-    if reviews.is_small(review) then
-      reviews.accept_all(review)
-    else
-      reviews.show(review)
-    end
-  end)
-end
-
----@param panel llamagent.Panel
-local function reject_here(panel)
-  with_review(panel, function(review)
-    vim.ui.input({ prompt = 'Why not (for the model; may be empty)? ' }, function(reason)
-      if reason then
-        require('llamagent.review').reject_rest(review, reason)
-      end
-    end)
-  end)
-end
-
----@param panel llamagent.Panel
----@param run fun(used: vim.lsp.Client)
----@return fun()
-local function with_client(panel, run)
-  return function()
-    local used = vim.lsp.get_client_by_id(panel.client_id)
-    if used then
-      run(used)
-    else
-      require('llamagent.say').warn('the server is not running. `:Llamagent restart` starts it.')
-    end
-  end
-end
-
----@param panel llamagent.Panel
----@return llamagent.Key[]
-local function panel_keys(panel)
-  local map = config.options.keys.panel
-  local review = require('llamagent.review')
-  local prompt = with_client(panel, function(used)
-    require('llamagent.prompt').focus(used)
-  end)
-  local cancel = with_client(panel, function(used)
-    require('llamagent.actions').run(used, 'cancel')
-  end)
-  local help = {}
-  -- stylua: ignore
-  local list = {
-    { lhs = map.prompt, desc = 'write a prompt', run = prompt },
-    { lhs = map.cancel, desc = 'stop the turn', run = cancel },
-    { lhs = map.accept, desc = 'accept the edit that waits', run = function() accept_here(panel) end },
-    { lhs = map.reject, desc = 'reject it, and say why', run = function() reject_here(panel) end },
-    { lhs = map.view, desc = 'see it as a diff of the file', run = function() with_review(panel, review.show) end },
-    { lhs = map.next_turn, desc = 'next turn', run = function() go_to_turn(panel, 1) end },
-    { lhs = map.previous_turn, desc = 'previous turn', run = function() go_to_turn(panel, -1) end },
-    { lhs = map.close, desc = 'hide the panel', run = M.close },
-    { lhs = map.help, desc = 'these keys', run = function() require('llamagent.report').show('Panel', help) end },
-  }
-  vim.list_extend(help, keys.help(list))
-  vim.list_extend(help, { 'za zR zM  open and close folds', 'G         follow what comes' })
-  return list
-end
-
 ---@param used vim.lsp.Client
 ---@return llamagent.Panel
 local function create(used)
@@ -238,7 +133,7 @@ local function create(used)
     draw(panel, events)
   end)
   vim.bo[bufnr].filetype = 'llamagent'
-  keys.set(bufnr, panel_keys(panel))
+  keys.set(bufnr, panelkeys.keys(panel))
   panels[used.id] = panel
   return panel
 end
@@ -254,47 +149,18 @@ local function of(used)
   return create(used), true
 end
 
---- The winbar of a panel's window, drawn by Neovim.
----@return string
-function M.winbar()
-  local win = api.nvim_get_current_win() -- while Neovim evaluates it, the window that it is for
-  local id = vim.b[api.nvim_win_get_buf(win)].llamagent_client
-  return id and winbar.text(id, api.nvim_win_get_width(win), not at_end(win)) or ''
-end
-
---- What a closed fold shows.
----@return string
-function M.foldtext()
-  local line = api.nvim_buf_get_lines(0, vim.v.foldstart - 1, vim.v.foldstart, false)[1] or ''
-  return ('+ %d lines  %s'):format(vim.v.foldend - vim.v.foldstart + 1, line)
-end
-
 ---@param win integer
 ---@param panel llamagent.Panel
 local function dress(win, panel)
-  local options = {
-    winbar = "%{%v:lua.require'llamagent.panel'.winbar()%}",
-    number = false,
-    relativenumber = false,
-    signcolumn = 'yes:1',
-    foldcolumn = '0',
+  windows.dress(win, {
+    winbar = "%{%v:lua.require'llamagent.winbar'.winbar()%}",
+    statusline = "%#LlamagentDim# %{v:lua.require'llamagent.winbar'.title()}",
     foldmethod = 'manual',
     foldenable = true,
-    foldtext = "v:lua.require'llamagent.panel'.foldtext()",
+    foldtext = "v:lua.require'llamagent.winbar'.foldtext()",
     fillchars = 'fold: ',
-    wrap = true,
-    linebreak = true,
-    breakindent = true,
-    spell = false,
-    list = false,
-    cursorline = false,
-    statuscolumn = '',
     winfixwidth = true,
-    winfixbuf = true,
-  }
-  for name, value in pairs(options) do
-    api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-  end
+  })
   make_folds(win, panel.transcript:folds())
   panel.transcript.unfolded = {}
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(panel.bufnr), 0 })
@@ -310,7 +176,7 @@ end
 --- While a turn runs, the seconds in the winbar count.
 local function tick()
   local running = vim.iter(panels):any(function(id, panel)
-    return conversation.of(id).running and #windows(panel) > 0
+    return conversation.of(id).running and #windows_of(panel) > 0
   end)
   ticking = running
   if running then
@@ -323,7 +189,7 @@ end
 ---@param used vim.lsp.Client
 function M.open(used)
   local panel, is_new = of(used)
-  local win = window_here(panel)
+  local win = windows.here(panel.bufnr)
   if not win then
     M.close()
     win = api.nvim_open_win(panel.bufnr, false, { split = 'right', win = -1, width = width() })
@@ -362,7 +228,7 @@ end
 ---@return boolean
 function M.is_visible(client_id)
   local panel = panels[client_id]
-  return panel ~= nil and window_here(panel) ~= nil
+  return panel ~= nil and windows.here(panel.bufnr) ~= nil
 end
 
 --- Draw a conversation anew from what the server stored of it.
@@ -381,7 +247,7 @@ end
 function M.restarted(used)
   for id, panel in pairs(panels) do
     if id ~= used.id and not vim.lsp.get_client_by_id(id) then
-      local shown = window_here(panel)
+      local shown = windows.here(panel.bufnr)
       panels[id] = nil
       if shown then
         M.open(used)

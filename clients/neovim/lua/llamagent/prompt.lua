@@ -2,11 +2,11 @@
 local M = {}
 
 local api = vim.api
-local client = require('llamagent.client')
 local commands = require('llamagent.commands')
 local completion = require('llamagent.completion')
 local config = require('llamagent.config')
 local keys = require('llamagent.keys')
+local windows = require('llamagent.windows')
 
 local URI = 'llamagent://prompt'
 local ns = api.nvim_create_namespace('llamagent.prompt')
@@ -256,38 +256,6 @@ local function create()
   return bufnr
 end
 
----@param win integer
-local function dress(win)
-  local options = {
-    number = false,
-    relativenumber = false,
-    signcolumn = 'yes:1',
-    foldcolumn = '0',
-    foldenable = false,
-    wrap = true,
-    linebreak = true,
-    spell = false,
-    list = false,
-    cursorline = false,
-    statuscolumn = '',
-    winbar = '',
-    winfixheight = true,
-    winfixbuf = true,
-  }
-  for name, value in pairs(options) do
-    api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-  end
-end
-
----@return integer? win of the prompt in this tab page
-local function window_here()
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == bufnr then
-      return win
-    end
-  end
-end
-
 --- Show the prompt under a panel's window, without taking the focus.
 ---@param used vim.lsp.Client
 ---@param panel_win integer
@@ -296,9 +264,10 @@ function M.open(used, panel_win)
     create()
   end
   attach(used)
-  if not window_here() then
+  if not windows.here(bufnr) then
     local height = config.options.prompt.height
-    dress(api.nvim_open_win(assert(bufnr), false, { split = 'below', win = panel_win, height = height }))
+    local win = api.nvim_open_win(assert(bufnr), false, { split = 'below', win = panel_win, height = height })
+    windows.dress(win, { winfixheight = true, statusline = '%#LlamagentDim# prompt' })
   end
   decorate()
 end
@@ -307,10 +276,10 @@ end
 ---@param used vim.lsp.Client
 ---@param context? llamagent.PromptContext
 function M.focus(used, context)
-  local win = window_here()
+  local win = windows.here(bufnr)
   if not win then
     require('llamagent.panel').open(used)
-    win = window_here()
+    win = windows.here(bufnr)
   end
   goes_along = context or goes_along
   api.nvim_set_current_win(assert(win))

@@ -28,6 +28,7 @@ local function settle(question, result)
     return other ~= question
   end, open)
   question.answer(result)
+  require('llamagent.panel').hint(question.client_id, question.id, nil)
   say.event('QuestionClosed', { client_id = question.client_id, id = question.id })
 end
 
@@ -42,6 +43,7 @@ end
 ---@param question llamagent.Question
 local function raise(question)
   table.insert(open, question)
+  require('llamagent.panel').hint(question.client_id, question.id, 'waits for you: ' .. question.text)
   say.event('Question', { client_id = question.client_id, id = question.id, text = question.text })
   local at_once = focus.when_free(function()
     show(question)

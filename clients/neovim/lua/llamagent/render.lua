@@ -9,6 +9,7 @@ local files = require('llamagent.files')
 ---@field group? string highlight of the sign, and of the lines where `whole`
 ---@field whole? boolean
 ---@field spans llamagent.Span[] rows count from the block's first line
+---@field diff? boolean whether those are a diff
 ---@field fold_from? integer row from which on the lines may be folded, if there are enough of them
 
 local LONGEST_ARGUMENT = 60 -- characters
@@ -101,7 +102,8 @@ local function with_diff(head, diff, one_file, group)
   local lines = diff and diff ~= '' and diff_lines(diff, one_file) or {}
   local spans = diff_spans(lines, 1)
   table.insert(spans, { row = 0, from = 0, to = #head, group = group })
-  return { lines = vim.list_extend({ head }, lines), sign = 'editor', group = group, spans = spans, fold_from = 1 }
+  local all = vim.list_extend({ head }, lines)
+  return { lines = all, sign = 'editor', group = group, spans = spans, diff = true, fold_from = 1 }
 end
 
 local OUTCOMES = {

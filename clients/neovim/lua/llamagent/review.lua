@@ -76,6 +76,7 @@ local function finish(review)
   local reason = #review.reasons > 0 and table.concat(review.reasons, '; ') or nil
   local applied = anything_applied(review)
   review.answer({ applied = applied, failureReason = reason })
+  require('llamagent.panel').hint(review.client_id, review.id, nil)
   say.event('ReviewClosed', { client_id = review.client_id, id = review.id, applied = applied })
   M.present_next()
 end
@@ -185,10 +186,9 @@ end
 ---@return boolean
 local function ordered(review)
   local order = orders[review.client_id]
-  return order ~= nil
-    and vim.iter(review.files):all(function(file)
-      return order.all or order.files[file.uri]
-    end)
+  return order ~= nil and vim.iter(review.files):all(function(file)
+    return order.all or order.files[file.uri]
+  end)
 end
 
 ---@param review llamagent.Review
@@ -208,6 +208,24 @@ function M.is_small(review)
   return size(review) <= config.options.review.small
 end
 
+--- What the panel says under the proposal's diff.
+---@param review llamagent.Review
+---@return string
+local function hint(review)
+  local map = config.options.keys.panel
+  local parts = {}
+  if M.is_small(review) and map.accept then
+    table.insert(parts, map.accept .. ' accept')
+  end
+  if map.view then
+    table.insert(parts, map.view .. ' see it in the file')
+  end
+  if map.reject then
+    table.insert(parts, map.reject .. ' reject')
+  end
+  return 'waits for you: ' .. table.concat(parts, '  ')
+end
+
 ---@param review llamagent.Review
 local function present(review)
   local names = vim.iter(review.files):map(function(file)
@@ -215,6 +233,7 @@ local function present(review)
   end)
   local what = names:join(', ')
   say.event('Review', { client_id = review.client_id, id = review.id, files = what })
+  require('llamagent.panel').hint(review.client_id, review.id, hint(review))
   if M.is_small(review) and require('llamagent.panel').is_visible(review.client_id) then
     return
   end

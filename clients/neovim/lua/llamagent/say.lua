@@ -7,16 +7,19 @@ local function tell(text, level)
   vim.notify('llamagent: ' .. text, level, { title = 'llamagent' })
 end
 
+--- Tell something that is good to know.
 ---@param text string
 function M.info(text)
   tell(text, vim.log.levels.INFO)
 end
 
+--- Tell what the person should look at.
 ---@param text string
 function M.warn(text)
   tell(text, vim.log.levels.WARN)
 end
 
+--- Tell what failed, and what to do.
 ---@param text string
 function M.error(text)
   tell(text, vim.log.levels.ERROR)

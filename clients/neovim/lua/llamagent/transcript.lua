@@ -58,7 +58,7 @@ end
 ---@param group string
 function Transcript:sign(row, sign, group)
   local text = config.options.signs[sign]
-  api.nvim_buf_set_extmark(self.bufnr, ns, row, 0, { sign_text = text, sign_hl_group = group, priority = 20 })
+  api.nvim_buf_set_extmark(self.bufnr, ns, row, 0, { sign_text = text, sign_hl_group = group, right_gravity = false })
 end
 
 ---@param spans llamagent.Span[]
@@ -72,8 +72,9 @@ end
 
 ---@param first integer
 ---@param last integer
-function Transcript:fold(first, last)
-  if last - first + 1 > config.options.panel.fold_over then
+---@param over integer so many lines stay open
+function Transcript:fold(first, last, over)
+  if last - first + 1 > over then
     api.nvim_buf_set_extmark(self.bufnr, ns_fold, first, 0, { end_row = last })
     table.insert(self.unfolded, { first = first, last = last })
   end
@@ -93,7 +94,8 @@ function Transcript:add_block(block)
   end
   self:paint(block.spans, row)
   if block.fold_from then
-    self:fold(row + block.fold_from, row + #block.lines - 1)
+    local over = config.options.panel[block.diff and 'fold_diff_over' or 'fold_over']
+    self:fold(row + block.fold_from, row + #block.lines - 1, over)
   end
   return row
 end
@@ -132,7 +134,8 @@ function Transcript:stream(channel, text)
       return
     end
     local row = self:append({ '' })
-    self:sign(row, channel == 'content' and 'model' or 'thinking', 'Llamagent' .. (channel == 'content' and 'Model' or 'Thinking'))
+    local thinking = channel == 'thinking'
+    self:sign(row, thinking and 'thinking' or 'model', thinking and 'LlamagentThinking' or 'LlamagentModel')
     self.tail = { channel = channel, row = row, text = '', marked = row }
   end
   self.tail.text = self.tail.text .. text
@@ -162,7 +165,7 @@ function Transcript:end_stream(note)
     api.nvim_buf_set_extmark(self.bufnr, ns, last, 0, options)
   end
   if tail.channel == 'thinking' then
-    self:fold(tail.row, last)
+    self:fold(tail.row, last, config.options.panel.fold_over)
   end
 end
 

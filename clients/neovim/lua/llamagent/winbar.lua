@@ -1,8 +1,10 @@
---- The line above the panel: model, state, how full the context is, and the keys, as far as they fit.
+--- The lines around the panel: above it model, state, how full the context is, and the keys, as far as they fit.
 local M = {}
 
+local api = vim.api
 local config = require('llamagent.config')
 local conversation = require('llamagent.conversation')
+local windows = require('llamagent.windows')
 
 local GAUGE_CELLS = 8
 local WARN_AT, ALARM_AT = 0.75, 0.9 -- of the context
@@ -78,6 +80,29 @@ function M.text(client_id, width, paused)
     table.insert(out, ('%%#%s#%s'):format(piece.group, (piece.text:gsub('%%', '%%%%'))))
   end
   return ' ' .. table.concat(out, '  ') .. '%*'
+end
+
+--- The winbar of a panel's window, drawn by Neovim.
+---@return string
+function M.winbar()
+  local win = api.nvim_get_current_win() -- while Neovim evaluates it, the window that it is for
+  local id = vim.b[api.nvim_win_get_buf(win)].llamagent_client
+  return id and M.text(id, api.nvim_win_get_width(win), not windows.at_end(win)) or ''
+end
+
+--- The panel's status line: which project it is.
+---@return string
+function M.title()
+  local used = vim.lsp.get_client_by_id(vim.b.llamagent_client or -1)
+  local root = used and used.root_dir
+  return 'llamagent  ' .. (root and vim.fn.fnamemodify(root, ':~') or 'no project folder')
+end
+
+--- What a closed fold shows.
+---@return string
+function M.foldtext()
+  local line = api.nvim_buf_get_lines(0, vim.v.foldstart - 1, vim.v.foldstart, false)[1] or ''
+  return ('+ %d lines  %s'):format(vim.v.foldend - vim.v.foldstart + 1, line)
 end
 
 return M
