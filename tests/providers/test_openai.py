@@ -333,6 +333,7 @@ async def test_an_overflow_by_each_server(flavour: Flavour) -> None:
         (Refusal(400, {"detail": "no such field"}), ModelFailed, False, "no such field"),
         (Refusal(400, {"error": "\x00{model}"}), ModelFailed, False, "{model}"),
         (Refusal(400, [1]), ModelFailed, False, "[1]"),
+        (Refusal(500, {"error": "x " * 5000 + "out of memory"}), ModelFailed, False, "smaller model"),
     ],
 )
 async def test_each_error_says_what_to_do(

@@ -81,7 +81,7 @@ def _failed(message: str, hint: str | None = None, *, retryable: bool = False) -
 
 
 def _filled(text: str, said: Said, place: Place) -> str:
-    values = {"server": place.server, "model": place.model, "said": said.text.rstrip(".")}
+    values = {"server": place.server, "model": place.model, "said": said.shown}
     return re.sub(r"\{(server|model|said)\}", lambda found: values[found[1]], text)
 
 
@@ -99,7 +99,7 @@ def _overflow(said: Said, place: Place) -> ModelError:
 def _lacks_tools(said: Said, place: Place) -> ModelError:
     parser = "parser" in said.text or "jinja" in said.text
     hint = "Start the server with the flags it names" if parser else "Choose a model with tools, such as qwen3.5:4b"
-    return ModelLacksTools(f"{place.model} cannot be given tools: {said.text.rstrip('.')}.", hint=f"{hint}.")
+    return ModelLacksTools(f"{place.model} cannot be given tools: {said.shown}.", hint=f"{hint}.")
 
 
 def _cannot_think(_said: Said, place: Place) -> ModelError:
@@ -235,4 +235,4 @@ _RULES: tuple[_Rule, ...] = (
 
 
 def _quoted(said: Said) -> str:
-    return f": {said.text.rstrip('.')}" if said.text else ""
+    return f": {said.shown}" if said.text else ""

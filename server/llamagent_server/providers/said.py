@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from llamagent_server.core.messages import Json
 
 MAX_ERROR_BYTES = 1024 * 1024
+_KEPT = 20_000
 _SHOWN = 400
 # Ollama's error is a string that holds the whole body of its runner, whose error is an object with a message.
 _DEPTH = 6
@@ -13,13 +14,18 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`status`: HTTP, 200 for an error inside a stream. `text` is one line, shortened, and may be empty.
+    """`status`: HTTP, 200 for an error inside a stream. `text` is one line and may be empty.
     `prompt_tokens`: the server's count of a prompt too long; `location`: where a redirect leads."""
 
     status: int
     text: str
     prompt_tokens: int | None = None
     location: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text as it stands inside a sentence."""
+        return _shortened(self.text, _SHOWN).rstrip(".")
 
 
 def read_body(status: int, body: bytes, location: str | None = None) -> Said:
@@ -28,7 +34,7 @@ def read_body(status: int, body: bytes, location: str | None = None) -> Said:
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
-        return Said(status, _shortened(text), location=location)
+        return Said(status, _shortened(text, _KEPT), location=location)
     return read_value(status, value, location)
 
 
@@ -47,9 +53,9 @@ def read_value(status: int, value: Json, location: str | None = None) -> Said:
             except (ValueError, RecursionError):
                 break
     text = value if isinstance(value, str) else json.dumps(whole, ensure_ascii=False)
-    return Said(status, _shortened(text), tokens, location)
+    return Said(status, _shortened(text, _KEPT), tokens, location)
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, size: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+    return line if len(line) <= size else line[:size] + "…"

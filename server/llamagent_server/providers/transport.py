@@ -156,22 +156,24 @@ async def exchange(request: HttpRequest) -> AsyncIterator[Response]:
     try:
         head = await receive()
         if not isinstance(head, Head):
-            raise ModelFailed("The request to the model server ended without an answer.", hint="The log says more.")
+            raise ModelFailed(
+                "The request to the model server ended without an answer.", hint="The log of the daemon says why."
+            )
         yield Response(head, receive, request.max_bytes)
     finally:
         line.hang_up()
 
 
 def _work(request: HttpRequest, line: Line, deliver: Deliver) -> None:
-    # Here and not at the top: `requests` takes longer to import than all of this package.
-    from llamagent_server.providers import connection
-
     with contextlib.suppress(HungUp):
         try:
+            # Here and not at the top: `requests` takes longer to import than all of this package.
+            from llamagent_server.providers import connection
+
             for item in connection.items(request, line):
                 deliver(item)
         except ModelError as error:
             deliver(error)
         finally:
-            # Also after a fault of ours, which goes on to the thread's excepthook: who waits must not wait for ever.
+            # Also after a fault of ours, which goes on to the log by the thread's excepthook: nobody waits for ever.
             deliver(None)
