@@ -1,7 +1,7 @@
 """Conversations that the `llamagent` terminal agent saved, read as records of ours. They are never written.
 
-One JSON object a file: `{id, title, updated, model, messages}`; the messages are those of Ollama's /api/chat without the
-system message, `updated` is local time.
+One JSON object a file: `{id, title, updated, model, messages}`; the messages are those of Ollama's /api/chat without
+the system message, `updated` is local time.
 """
 
 import json

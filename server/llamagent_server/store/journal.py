@@ -94,7 +94,7 @@ class FileJournal:
         self._place = place
         self._name = name
         self._beginning = beginning
-        self._cut = not whole
+        self._closing = b"" if whole else _CLOSE_TORN  # what is still to be written to close a line that was cut off
         self._waiting: list[bytes] = []
         self._given_up = False
         self._problem: str | None = None
@@ -150,14 +150,17 @@ class FileJournal:
             self._waiting = [*map(encode, self._beginning.records), *self._waiting]
             self._beginning = None
         while self._waiting:
-            prefix = _CLOSE_TORN if self._cut else b""
-            taken = places.append(self._place, self._name, prefix + b"".join(self._waiting))
-            self._take(taken - len(prefix))
+            self._take(places.append(self._place, self._name, self._closing + b"".join(self._waiting)))
 
     def _take(self, taken: int) -> None:
-        """Forget the lines that the file has taken; a negative count: not even what closes a cut line."""
-        if taken < 0:
-            return
+        """Forget what the file has taken `taken` bytes of."""
+        closed = min(taken, len(self._closing))
+        self._closing = self._closing[closed:]
+        taken -= closed
         while self._waiting and taken >= len(self._waiting[0]):
             taken -= len(self._waiting.pop(0))
-        self._cut = taken > 0
+        if self._waiting and taken == len(self._waiting[0]) - 1:
+            self._waiting.pop(0)  # whole but for the line's end
+            self._closing = b"\n"
+        elif taken > 0:
+            self._closing = _CLOSE_TORN

@@ -62,14 +62,22 @@ class _Entry:
 class SessionStore:
     """Implements agent.ports.Store.
 
-    `folder` is the workspace's first one, None where there is none. Only of a `trusted` one the own folder is used.
-    `problem` says why it is not used although it could be.
+    `folder` is the workspace's first one, None where there is none. `trusted` says what the person thinks of it now:
+    of one that they do not trust nothing is used; while they were not asked (None) new conversations are kept there,
+    and of what was there before nothing is seen. `problem` says why the folder is not used although it could be.
     """
 
-    def __init__(self, folder: Path | None, *, trusted: bool, clock: Clock = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        trusted: Callable[[], bool | None],
+        clock: Clock = lambda: datetime.now(UTC),
+    ) -> None:
         self._clock = clock
+        self._trusted = trusted
         self._private = places.user_place(FOLDER, _private_name(folder))
-        self._project = places.project_place(folder) if folder is not None and trusted else None
+        self._project = places.project_place(folder) if folder is not None else None
         self.problem: str | None = None
         if self._project is not None and (reason := places.obstacle(self._project.below(FOLDER))) is not None:
             self._project = None
@@ -140,7 +148,7 @@ class SessionStore:
     # --- Listing ---------------------------------------------------------------------------------------------------
 
     def sessions(self) -> tuple[StoredSession, ...]:
-        """Newest first. Conversations of which nothing is left are not shown; what is damaged is, and harms no other."""
+        """Newest first. What has no messages is not shown, but for what is damaged: that harms no other."""
         found = [(entry, *self._summary(entry)) for entry in self._entries()[:MOST_LISTED]]
         shown = [(entry, told, updated) for entry, told, updated in found if told.messages or told.damaged]
         shown.sort(key=lambda row: (row[2], row[0].id), reverse=True)
@@ -172,19 +180,26 @@ class SessionStore:
     @property
     def _places(self) -> tuple[Place, ...]:
         """Where conversations are; new ones go to the first."""
-        return (self._private,) if self._project is None else (self._project.below(FOLDER), self._private)
+        if self._project is None or self._trusted() is False:
+            return (self._private,)
+        return self._project.below(FOLDER), self._private
+
+    def _counts(self, place: Place, session: str) -> bool:
+        """Whether what is stored there under this id may be used."""
+        return place == self._private or session in self._given or self._trusted() is True
 
     def _entries(self) -> list[_Entry]:
         """One for each id, newest first: of two with the same id ours counts, and the project's before the user's."""
         found: dict[str, _Entry] = {}
         for place in self._places:
             for entry in sorted(_files(place), key=lambda entry: entry.suffix != OURS):
-                found.setdefault(entry.id, entry)
+                if self._counts(place, entry.id):
+                    found.setdefault(entry.id, entry)
         return sorted(found.values(), key=lambda entry: entry.stamp, reverse=True)
 
     def _find(self, session: str) -> _Entry:
         for place in self._places if _ID.fullmatch(session) else ():
-            for suffix in (OURS, THEIRS):
+            for suffix in (OURS, THEIRS) if self._counts(place, session) else ():
                 if (entry := _entry(place, session, suffix)) is not None:
                     return entry
         raise UnknownSession(f"There is no stored conversation {session!r}.", hint="List them with `sessions`.")
