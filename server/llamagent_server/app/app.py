@@ -14,7 +14,7 @@ from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
 from llamagent_server.app.connection import Connection
-from llamagent_server.app.grounds import Grounds
+from llamagent_server.app.grounds import OLDER, Grounds
 from llamagent_server.app.models import Models
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
@@ -187,7 +187,7 @@ class App:
         return self._grounds.set_for_session("num_ctx", value)
 
     async def allow(self, prefix: str | None, revoke: bool) -> results.Allowed:
-        return results.Allowed(self._grounds.allow(prefix, revoke=revoke))
+        return self._grounds.allow(prefix, revoke=revoke)
 
     async def trust(self, folder: str, trusted: bool) -> results.TrustReport:
         return self._grounds.trust(folder, trusted=trusted)
@@ -195,10 +195,22 @@ class App:
     # --- Stored conversations --------------------------------------------------------------------------------------
 
     async def sessions(self) -> results.Sessions:
-        await self._grounds.settle(lambda _: None)
+        await self._grounds.settle(lambda _: None, offers=OLDER)
         current = self._conversations.current
-        opened = {known.id for known in self._conversations.all}
-        return results.Sessions(self._grounds.listed(opened, current.id if current else None))
+        return results.Sessions(
+            tuple(
+                results.SessionRow(
+                    row.id,
+                    row.title,
+                    row.updated,
+                    row.model,
+                    row.messages,
+                    current is not None and current.id == row.id,
+                    row.damaged or None,
+                )
+                for row in self._grounds.store().sessions()
+            )
+        )
 
     async def resume(self, ref: int | str) -> results.SessionRef:
         conversation = self._conversations.resume(await self._id(ref))

@@ -1,0 +1,170 @@
+"""What the user and a trusted workspace bring along: settings, notes, skills, allowed commands, stored conversations.
+
+A workspace that nobody trusted brings nothing.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from llamagent_server.agent.results import Allowed, Changed, TrustReport
+from llamagent_server.app.connection import Connection
+from llamagent_server.core.messages import Json
+from llamagent_server.errors import BadArgument
+from llamagent_server.settings import validate_one
+from llamagent_server.settings_load import Loaded, Sources, load
+from llamagent_server.store.config_files import read_config_files
+from llamagent_server.store.places import user_folder
+from llamagent_server.store.sessions import SessionStore
+from llamagent_server.store.skills import Skill, list_skills, read_skill
+from llamagent_server.store.trust import TrustStore
+from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
+
+NOTES = "AGENTS.md"
+NOTES_CHARS = 4000
+# What changes how a turn goes, and what only matters to who looks for older conversations.
+RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/skills")
+OLDER = (*RULES, ".llamagent/sessions")
+
+
+class Grounds:
+    """The first folder is the one whose `.llamagent/` counts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._trust = TrustStore()
+        self._folder = _first(connection.folders)
+        self._answer: bool | None = None  # to the trust question, in this connection
+        self._asking = asyncio.Lock()
+        self._editor = connection.settings
+        self._session: dict[str, Json] = {}
+        self._told: set[str] = set()
+        self._store = self._made_store()
+        self.notes = ""
+        self.loaded: Loaded = self._load()
+
+    # --- Trust -----------------------------------------------------------------------------------------------------
+
+    @property
+    def trusted(self) -> bool | None:
+        """None: nobody said."""
+        if self._connection.trusted is not None:
+            return self._connection.trusted
+        if self._folder is None or self._answer is not None:
+            return self._answer
+        return self._trust.is_trusted(self._folder.path)
+
+    @property
+    def _trusted_folder(self) -> Path | None:
+        return self._folder.path if self._folder is not None and self.trusted else None
+
+    async def settle(self, tell: Callable[[str], None], *, offers: Sequence[str] = RULES) -> None:
+        """Ask for trust where the workspace has one of `offers` and nobody said; `tell` what does not count, once."""
+        async with self._asking:
+            offered = self._offered(offers)
+            if self.trusted is None and self._folder is not None and offered:
+                self._answer = await self._connection.ask_trust(self._folder)
+                if self._answer:
+                    self._trust.set_trusted(self._folder.path, True)
+        self.reload()
+        if offered and not self.trusted:
+            self._tell_once(tell, f"This folder is not trusted, so these do not count: {', '.join(offered)}.")
+        for problem in (*map(str, self.loaded.problems), *filter(None, [self._trust.problem])):
+            self._tell_once(tell, problem)
+
+    def trust(self, folder: str, *, trusted: bool) -> TrustReport:
+        """Remember the person's word on a folder. Raises BadArgument."""
+        path = Path(folder)
+        if not path.is_absolute() or not path.is_dir():
+            raise BadArgument(f"{folder} is no folder.", hint="Name the folder by its full path.")
+        self._trust.set_trusted(path, trusted)
+        self._answer = None
+        self.reload()
+        return TrustReport(str(path), trusted)
+
+    def _offered(self, offers: Sequence[str]) -> list[str]:
+        """What of `offers` the workspace would bring."""
+        folder = self._folder
+        return [name for name in offers if folder is not None and os.path.lexists(folder.path / name)]
+
+    def _tell_once(self, tell: Callable[[str], None], words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            tell(words)
+
+    # --- Settings --------------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        self.loaded = self._load()
+
+    def set_editor(self, settings: Mapping[str, Json]) -> None:
+        self._editor = settings
+        self.reload()
+
+    def set_folders(self, folders: tuple[Folder, ...]) -> None:
+        self._folder = _first(folders)
+        self._answer = None
+        self._store = self._made_store()
+        self.reload()
+
+    def set_for_session(self, key: str, value: Json) -> Changed:
+        """Change a setting until the connection ends. Raises BadSetting."""
+        validate_one(key, value)
+        previous = getattr(self.loaded.settings, key)
+        self._session[key] = value
+        self.reload()
+        return Changed(getattr(self.loaded.settings, key), previous)
+
+    def allow(self, prefix: str | None, *, revoke: bool) -> Allowed:
+        """Commands that begin so run without asking until the connection ends. Raises BadSetting."""
+        allowed = self.loaded.settings.allowed_commands
+        if prefix is not None:
+            words = " ".join(prefix.split())
+            kept = [known for known in allowed if known != words]
+            self.set_for_session("allowed_commands", list(kept if revoke else [*kept, words]))
+        return Allowed(self.loaded.settings.allowed_commands)
+
+    def _load(self) -> Loaded:
+        files, problems = read_config_files(user_folder(), self._trusted_folder)
+        return load(
+            Sources(
+                files=files,
+                environ=os.environ,
+                editor=self._editor,
+                command_line=self._connection.overrides,
+                session=self._session,
+                problems=problems,
+            )
+        )
+
+    # --- Notes, skills, conversations ------------------------------------------------------------------------------
+
+    async def read_notes(self, workspace: ProjectWorkspace) -> None:
+        """Read the AGENTS.md of a trusted workspace, as the editor shows it."""
+        if self._folder is None or not self.trusted:
+            self.notes = ""
+            return
+        several = len(workspace.folders) > 1
+        found = await workspace.read(f"{workspace.folders[0].name}/{NOTES}" if several else NOTES)
+        text = found.text.strip() if isinstance(found, Snapshot) else ""
+        self.notes = (
+            text if len(text) <= NOTES_CHARS else f"{text[:NOTES_CHARS]}\n[cut here; read {NOTES} for the rest]"
+        )
+
+    def skills(self) -> tuple[Skill, ...]:
+        return list_skills(self._trusted_folder)
+
+    def skill_text(self, name: str) -> str:
+        """Raises UnknownSkill."""
+        return read_skill(name, self._trusted_folder)
+
+    def store(self) -> SessionStore:
+        return self._store
+
+    def _made_store(self) -> SessionStore:
+        return SessionStore(self._folder.path if self._folder else None, trusted=lambda: self.trusted)
+
+
+def _first(folders: tuple[Folder, ...]) -> Folder | None:
+    return folders[0] if folders else None
