@@ -85,6 +85,18 @@ class Terminal:
         os.close(self._screen)
         return self._process.wait(_SECONDS)
 
+    def signal(self, number: int) -> int:
+        """Send a signal until the process ends; the exit code. Once may not do: readline sleeps through a signal that
+        comes between its check and its sleep."""
+        while True:
+            os.kill(self.pid, number)
+            try:
+                code = self._process.wait(1)
+            except subprocess.TimeoutExpired:
+                continue
+            os.close(self._screen)
+            return code
+
     def kill(self) -> None:
         if self._process.poll() is None:
             self._process.kill()

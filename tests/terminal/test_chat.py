@@ -170,8 +170,7 @@ def test_being_told_to_end_leaves_no_daemon(stage: Stage, number: int) -> None:
     stage.env["FAKE_DAEMON_PID"] = str(pid_file)
     terminal = stage.terminal(ended(), "chat")
     terminal.expect("› ")
-    os.kill(terminal.pid, number)
-    assert terminal.ended() == 128 + number
+    assert terminal.signal(number) == 128 + number
     assert not _alive(int(pid_file.read_text()))
 
 
