@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+from contextlib import aclosing
 
 from llamagent_server.lsp.framing import FramingLost
 from llamagent_server.lsp.handlers import register
@@ -62,10 +63,11 @@ async def serve_client(channel: Channel, start: Start, ending: Ending) -> int:
 
 async def _read(channel: Channel, daemon: Daemon, ending: Ending) -> None:
     try:
-        async for body in bodies(channel):
-            daemon.protocol.receive(body)
-            # A request's first step comes before the next message: it sees the documents as they were when it was sent.
-            await asyncio.sleep(0)
+        async with aclosing(bodies(channel)) as incoming:
+            async for body in incoming:
+                daemon.protocol.receive(body)
+                # A request's first step comes before the next message, so that it sees the documents as they were.
+                await asyncio.sleep(0)
     except FramingLost as problem:
         ending.end(1, f"lost the beginning of the next message: {problem}")
         return

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -79,9 +79,18 @@ class Socket:
 class Outbox:
     """What is to be written, in order. `broken` is called once, from any thread, with the reason why no more can be."""
 
-    def __init__(self, channel: Channel, broken: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        broken: Callable[[str], None],
+        *,
+        slow_bytes: int = SLOW_BYTES,
+        gone_bytes: int = GONE_BYTES,
+    ) -> None:
         self._channel = channel
         self._broken = broken
+        self._slow_bytes = slow_bytes
+        self._gone_bytes = gone_bytes
         self._waiting: deque[bytes] = deque()
         self._size = 0
         self._open = True
@@ -98,9 +107,9 @@ class Outbox:
     def put(self, frame: bytes, *, for_show: bool = False) -> None:
         """Never waits. A frame that is only for show is dropped when the client is slow."""
         with self._changed:
-            if self._dead or not self._open or (for_show and self._size > SLOW_BYTES):
+            if self._dead or not self._open or (for_show and self._size > self._slow_bytes):
                 return
-            if self._size + len(frame) > GONE_BYTES and self._size:
+            if self._size + len(frame) > self._gone_bytes and self._size:
                 self._give_up(f"the client does not read: {self._size} bytes wait for it")
                 return
             self._waiting.append(frame)
@@ -146,27 +155,49 @@ class Outbox:
             self._broken(why)
 
 
-async def bodies(channel: Channel) -> AsyncIterator[bytes]:
+async def bodies(channel: Channel) -> AsyncGenerator[bytes, None]:
     """The bodies of the client's messages until its stream ends. Raises FramingLost, also when it ends in a message."""
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(WAITING_CHUNKS)
+    room = Room()
     arguments = (channel, room, lambda data: loop.call_soon_threadsafe(chunks.put_nowait, data))
     threading.Thread(target=_read_all, args=arguments, name="lsp-reader", daemon=True).start()
     frames = Frames()
-    while data := await chunks.get():
-        room.release()
-        for body in frames.feed(data):
-            yield body
+    try:
+        while data := await chunks.get():
+            room.free()
+            for body in frames.feed(data):
+                yield body
+    finally:
+        room.close()
     if frames.inside:
         raise FramingLost("the stream ended in the middle of a message")
 
 
-def _read_all(channel: Channel, room: threading.Semaphore, post: Callable[[bytes], object]) -> None:
+class Room:
+    """Room for WAITING_CHUNKS chunks between the thread that reads and the loop."""
+
+    def __init__(self) -> None:
+        self._free = threading.Semaphore(WAITING_CHUNKS)
+        self._closed = False
+
+    def take(self) -> bool:
+        """Wait for room; False when nobody wants any more."""
+        self._free.acquire()
+        return not self._closed
+
+    def free(self) -> None:
+        self._free.release()
+
+    def close(self) -> None:
+        self._closed = True
+        self._free.release()
+
+
+def _read_all(channel: Channel, room: Room, post: Callable[[bytes], object]) -> None:
     """Post what is read, and then one empty chunk."""
     data = b"begin"
-    while data:
-        room.acquire()
+    while data and room.take():
         try:
             data = channel.read()
         except (OSError, ValueError):  # closed, by either side
