@@ -27,7 +27,7 @@ THEIRS = ".json"  # the terminal agent's
 IGNORE = b"# Written by llamagent: conversations are private.\nsessions/\n"
 # Of a longer journal the list reads the beginning only; one longer than the second is not opened.
 LISTED_BYTES = 64 * 1024 * 1024
-OPENED_BYTES = 1024 * 1024 * 1024
+OPENED_BYTES = 512 * 1024 * 1024
 MOST_LISTED = 1000
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,99}")
@@ -97,9 +97,9 @@ class SessionStore:
     def open(self, session: str) -> Stored:
         """A stored conversation, to be gone on with. Raises UnknownSession."""
         entry = self._find(session)
-        data = self._read(entry, OPENED_BYTES + 1)
-        if len(data) > OPENED_BYTES:
+        if entry.stamp[1] > OPENED_BYTES:
             raise UnknownSession(f"The conversation {session} is too large to be opened.")
+        data = self._read(entry, OPENED_BYTES)
         return self._open_theirs(entry, data) if entry.suffix == THEIRS else _open_ours(entry, data)
 
     def _open_theirs(self, entry: _Entry, data: bytes) -> Stored:
@@ -184,22 +184,24 @@ class SessionStore:
             return (self._private,)
         return self._project.below(FOLDER), self._private
 
-    def _counts(self, place: Place, session: str) -> bool:
-        """Whether what is stored there under this id may be used."""
-        return place == self._private or session in self._given or self._trusted() is True
+    def _counts(self, place: Place) -> Callable[[str], bool]:
+        """Whether what is stored there under an id may be used."""
+        every = place == self._private or self._trusted() is True
+        return lambda session: every or session in self._given
 
     def _entries(self) -> list[_Entry]:
         """One for each id, newest first: of two with the same id ours counts, and the project's before the user's."""
         found: dict[str, _Entry] = {}
         for place in self._places:
+            counts = self._counts(place)
             for entry in sorted(_files(place), key=lambda entry: entry.suffix != OURS):
-                if self._counts(place, entry.id):
+                if counts(entry.id):
                     found.setdefault(entry.id, entry)
         return sorted(found.values(), key=lambda entry: entry.stamp, reverse=True)
 
     def _find(self, session: str) -> _Entry:
         for place in self._places if _ID.fullmatch(session) else ():
-            for suffix in (OURS, THEIRS) if self._counts(place, session) else ():
+            for suffix in (OURS, THEIRS) if self._counts(place)(session) else ():
                 if (entry := _entry(place, session, suffix)) is not None:
                     return entry
         raise UnknownSession(f"There is no stored conversation {session!r}.", hint="List them with `sessions`.")
