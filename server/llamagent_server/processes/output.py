@@ -9,7 +9,6 @@ TAIL_BYTES = 256 * 1024
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|\x9b[0-?]*[ -/]*[@-~]"
 )
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -42,7 +41,12 @@ class Output:
 def plain(raw: bytes) -> str:
     """Text without terminal escapes and control characters; of a line that was overwritten, its last state."""
     text = _ESCAPES.sub("", raw.decode("utf-8", "replace")).replace("\r\n", "\n")
-    return _CONTROL.sub("", _OVERWRITTEN.sub("", text))
+    return _CONTROL.sub("", "\n".join(map(_last_state, text.split("\n"))) if "\r" in text else text)
+
+
+def _last_state(line: str) -> str:
+    """What is seen of a line that was written over, each time after a CR."""
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 def shortened(text: str, max_chars: int, *, head_share: float) -> tuple[str, bool]:
@@ -56,5 +60,6 @@ def shortened(text: str, max_chars: int, *, head_share: float) -> tuple[str, boo
     if 0 < after_line_end < len(tail) // 2:
         tail = tail[after_line_end:]
     cut = text[len(head) : len(text) - len(tail)]
-    between = f"[... {cut.count(chr(10)) + 1:,} lines cut ({len(cut):,} characters) ...]\n"
+    lines = cut.count("\n") + (not cut.endswith("\n"))
+    between = f"[... {lines:,} lines cut ({len(cut):,} characters) ...]\n"
     return f"{head}{'' if head.endswith(chr(10)) or not head else chr(10)}{between}{tail}", True

@@ -1,8 +1,11 @@
-"""Which files `.gitignore` leaves out, for one path at a time (the rules: git's documentation, gitignore(5)).
+"""Which files `.gitignore` leaves out, for one path at a time.
 
-Written here because the libraries for it are under the MPL or not kept any more (docs/decisions).
+The rules are git's (gitignore(5)) as ripgrep reads them, so that what is found does not depend on the search program:
+braces mean alternatives, an unclosed bracket means itself, there are no named classes, and a `?` is one byte. Why this
+is written here: docs/decisions/0020-own-gitignore.md.
 """
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ SKIPPED = (
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    pattern: "re.Pattern[str]"
+    pattern: "re.Pattern[bytes]"
     only_folders: bool
     ignores: bool
 
@@ -38,10 +41,10 @@ def _rule(line: str) -> _Rule | None:
     if not glob:
         return None
     anchored = "/" in glob
-    expression = _expression(glob.removeprefix("/"))
     try:
-        pattern = re.compile(expression if anchored else f"(?:.*/)?{expression}", re.DOTALL)
-    except re.error:
+        expression = _expression(os.fsencode(glob.removeprefix("/")).decode("latin-1"))
+        pattern = re.compile((expression if anchored else f"(?:.*/)?{expression}").encode("latin-1"), re.DOTALL)
+    except (re.error, UnicodeEncodeError):
         return None
     return _Rule(pattern, only_folders, ignores)
 
@@ -53,64 +56,56 @@ def _without_trailing_blanks(line: str) -> str:
 
 
 def _expression(glob: str) -> str:
-    """`glob` as a regular expression for a whole path with `/`."""
-    out, at = [], 0
+    """`glob`, a byte in each character, as a regular expression for a whole path with `/`."""
+    out, at, open_braces = [], 0, 0
+    closes = glob.count("}") >= glob.count("{")
     while at < len(glob):
         rest = glob[at:]
-        if rest.startswith("**/") and (at == 0 or glob[at - 1] == "/"):
-            out.append("(?:.*/)?")
-            at += 3
-        elif rest == "**" and at > 0 and glob[at - 1] == "/":
-            out.append(".+")
-            at += 2
-        elif rest.startswith("*"):
-            out.append("[^/]*")
-            at += len(rest) - len(rest.lstrip("*"))
-        elif rest[0] == "?":
-            out.append("[^/]")
-            at += 1
-        elif rest[0] == "[":
-            expression, length = _character_class(rest)
-            out.append(expression)
-            at += length
-        else:
-            escaped = rest[0] == "\\" and len(rest) > 1
-            out.append(re.escape(rest[1] if escaped else rest[0]))
-            at += 2 if escaped else 1
+        expression, length = _piece(rest, begins_name=at == 0 or glob[at - 1] == "/", begins=at == 0)
+        if closes and rest[0] == "{":
+            expression, open_braces = "(?:", open_braces + 1
+        elif open_braces and rest[0] == ",":
+            expression = "|"
+        elif open_braces and rest[0] == "}":
+            expression, open_braces = ")", open_braces - 1
+        out.append(expression)
+        at += length
     return "".join(out)
 
 
-def _character_class(rest: str) -> tuple[str, int]:
-    """`[a-z]` at the beginning of `rest` as a regular expression, and its length. Unclosed: what never matches."""
+def _piece(rest: str, *, begins_name: bool, begins: bool) -> tuple[str, int]:
+    """What the beginning of `rest` means, and how long that is."""
+    if rest.startswith("**/") and begins_name:
+        return "(?:.*/)?", 3
+    if rest == "**" and begins_name and not begins:
+        return ".+", 2
+    match rest[0]:
+        case "*":
+            return "[^/]*", len(rest) - len(rest.lstrip("*"))
+        case "?":
+            return "[^/]", 1
+        case "[":
+            return _character_class(rest) or (re.escape("["), 1)
+        case "\\" if len(rest) > 1:
+            return re.escape(rest[1]), 2
+        case character:
+            return re.escape(character), 1
+
+
+def _character_class(rest: str) -> tuple[str, int] | None:
+    """`[a-z]` at the beginning of `rest` as a regular expression, and its length; None where it is not closed."""
     negated = rest[1:2] in ("!", "^") and rest[1:2] != ""
     at = 2 if negated else 1
     members, first = [], True
     while at < len(rest) and (rest[at] != "]" or first):
         first = False
-        named = re.match(r"\[:([a-z]+):\]", rest[at:])
-        if named:
-            members.append(_NAMED_CLASSES.get(named[1], ""))
-            at += named.end()
-            continue
         if rest[at] == "\\" and at + 1 < len(rest):
             at += 1
             members.append(re.escape(rest[at]))
         else:
             members.append("-" if rest[at] == "-" else re.escape(rest[at]))
         at += 1
-    if at >= len(rest):
-        return "(?!)", len(rest)
-    return f"(?!/)[{'^' if negated else ''}{''.join(members)}]", at + 1
-
-
-_NAMED_CLASSES = {
-    "alnum": "A-Za-z0-9",
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "lower": "a-z",
-    "upper": "A-Z",
-    "space": r"\s",
-}
+    return (f"(?!/)[{'^' if negated else ''}{''.join(members)}]", at + 1) if at < len(rest) else None
 
 
 class Ignore:
@@ -142,7 +137,7 @@ class Ignore:
         if parts[-1] in SKIPPED:
             return True
         for depth in range(len(parts) - 1, -1, -1):
-            name = "/".join(parts[depth:])
+            name = os.fsencode("/".join(parts[depth:]))
             for rule in reversed(self._rules_in(parts[:depth])):
                 if (is_folder or not rule.only_folders) and rule.pattern.fullmatch(name):
                     return rule.ignores
