@@ -249,14 +249,14 @@ async def test_nothing_outside_is_ever_read_whatever_links_there_are(
         except OSError:
             continue
     outside_before = _outside(project)
-    path = ("/".join([str(project.root), *hops])) if absolute else "/".join(hops)
+    given = "/".join([str(project.root), *hops] if absolute else hops)
     for purpose in Purpose:
-        found = resolve(path, purpose, project.folders)
+        found = resolve(given, purpose, project.folders)
         if isinstance(found, Resolved):
             assert Path(os.path.realpath(found.real)).is_relative_to(project.root)
-    read = await project.workspace.read(path)
+    read = await project.workspace.read(given)
     assert SECRET not in str(read)
-    edit = await project.workspace.read_for_edit(path)
+    edit = await project.workspace.read_for_edit(given)
     assert SECRET not in str(edit)
     assert _outside(project) == outside_before
 

@@ -56,13 +56,16 @@ def _tree(paths: Sequence[str]) -> _Folder:
 
 def _open(top: _Folder, room: int) -> None:
     top.is_open = True
+    # The folder that was asked for lies below some that hold nothing else here: these are always open.
+    while not top.files and len(top.folders) == 1:
+        (top,) = top.folders.values()
+        top.is_open = True
     length = top.open_length
     pending = deque(top.folders.values())
     while pending:
         folder = pending.popleft()
         longer = length - len(folder.folded) - 1 + folder.open_length
-        # A folder that holds nothing but one folder costs less when it is open.
-        if longer <= room or longer <= length:
+        if longer <= room:
             folder.is_open = True
             length = longer
             pending.extend(folder.folders.values())

@@ -1,0 +1,333 @@
+"""The tools: what the model is told, what is proposed, and that nothing is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llamagent_server.agent.ports import ToolKind
+from llamagent_server.processes.child import Ending
+from llamagent_server.processes.commands import Ran
+from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
+from tests.tools.doubles import Bench
+from tests.workspace.projects import Project
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(Project(tmp_path))
+
+
+def disk(bench: Bench) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in bench.project.root.rglob("*") if path.is_file()}
+
+
+# --- All of them -----------------------------------------------------------------------------------------------------
+
+
+def test_the_tools_are_those_of_the_contract(bench: Bench) -> None:
+    arguments = {name: list(tool.spec.parameters["properties"]) for name, tool in bench.tools.items()}  # type: ignore[arg-type]
+    assert arguments == {
+        "list_files": ["path"],
+        "read_file": ["path", "start", "end"],
+        "search_text": ["pattern", "path"],
+        "write_file": ["path", "content"],
+        "edit_file": ["path", "old_text", "new_text"],
+        "run_command": ["command"],
+        "load_skill": ["name"],
+    }
+    kinds = {name: tool.kind for name, tool in bench.tools.items() if tool.kind is not ToolKind.READ}
+    assert kinds == {"write_file": ToolKind.EDIT, "edit_file": ToolKind.EDIT, "run_command": ToolKind.COMMAND}
+
+
+def test_all_specifications_together_are_short(bench: Bench) -> None:
+    specs = [
+        {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.parameters}}
+        for s in (tool.spec for tool in bench.tools.values())
+    ]
+    assert len(json.dumps(specs, separators=(",", ":"))) / 4 < 450
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_files", "search_text"])
+@pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "~/x", "a\0b", "out/secret.txt", "\ud800"])
+async def test_no_tool_leaves_the_workspace(bench: Bench, name: str, path: str) -> None:
+    (bench.project.parent / "secret.txt").write_text("SECRET x")
+    (bench.project.root / "out").symlink_to("..")
+    others = {"content": "x\n", "old_text": "x", "new_text": "y", "pattern": "x"}
+    known = bench.tools[name].spec.parameters["properties"]
+    assert isinstance(known, dict)
+    result = await bench.result(name, path=path, **{key: value for key, value in others.items() if key in known})
+    assert not result.ok
+    assert "SECRET" not in result.content
+
+
+# --- read_file -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_file_is_read_whole_with_lf_and_without_a_byte_order_mark(bench: Bench) -> None:
+    bench.project.write("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
+    result = await bench.result("read_file", path="a.txt")
+    assert (result.ok, result.content, result.truncated) == (True, "a.txt (2 lines)\none\ntwo\n", False)
+
+
+async def test_lines_are_read_and_what_is_left_is_said(bench: Bench) -> None:
+    bench.project.write("a.txt", "".join(f"{n}\n" for n in range(1, 11)))
+    result = await bench.result("read_file", path="a.txt", start=3, end=4)
+    assert result.content == "a.txt (lines 3-4 of 10)\n3\n4\n[6 more lines: read_file with start=5]"
+    assert not result.truncated
+    result = await bench.result("read_file", path="a.txt", start=9, end=99)
+    assert result.content == "a.txt (lines 9-10 of 10)\n9\n10\n"
+    for start, end in ((11, None), (5, 4)):
+        assert not (await bench.result("read_file", path="a.txt", start=start, end=end)).ok
+    assert (await bench.result("read_file", path="a.txt", start=-5, end=1)).content.startswith("a.txt (lines 1-1")
+
+
+async def test_a_long_file_is_cut_at_a_line_and_the_parts_join(bench: Bench) -> None:
+    text = "".join(f"line {n} of the file\n" for n in range(1, 501))
+    bench.project.write("a.txt", text)
+    parts, start = [], 1
+    for _ in range(100):
+        result = await bench.result("read_file", 2_000, path="a.txt", start=start)
+        assert len(result.content) <= 2_000
+        lines = result.content.split("\n")
+        parts += [line for line in lines[1:] if line.startswith("line ")]
+        if not result.truncated:
+            break
+        start = int(lines[-1].rpartition("start=")[2].rstrip("]"))
+    assert "\n".join(parts) + "\n" == text
+
+
+async def test_one_endless_line_is_cut(bench: Bench) -> None:
+    bench.project.write("a.js", "x" * 50_000)
+    result = await bench.result("read_file", 1_000, path="a.js")
+    assert (result.ok, result.truncated, len(result.content) < 1_100) == (True, True, True)
+    assert "50,000 characters" in result.content
+
+
+async def test_what_is_on_screen_is_read(bench: Bench) -> None:
+    bench.project.write("a.txt", "disk\n")
+    bench.project.open("a.txt", "disk\n")
+    bench.project.type("a.txt", "screen\n")
+    assert "screen" in (await bench.result("read_file", path="a.txt")).content
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "is empty"), (b"\0", "(1 bytes)"), ("x\n" * 1_500_000, "3.0 MB")])
+async def test_what_cannot_be_shown_is_said_with_its_size(bench: Bench, text: str | bytes, words: str) -> None:
+    bench.project.write("a", text)
+    assert words in (await bench.result("read_file", path="a")).content
+
+
+async def test_a_huge_file_is_read_by_lines(bench: Bench) -> None:
+    bench.project.write("a", "".join(f"line {n}\n" for n in range(1, 400_001)))
+    result = await bench.result("read_file", path="a", start=300_000, end=300_001)
+    assert result.content.startswith("a (lines 300000-300001 of many)\nline 300000\nline 300001\n[more lines")
+    result = await bench.result("read_file", path="a", start=400_000)
+    assert result.content == "a (lines 400000-400000 of 400000)\nline 400000\n"
+    assert not (await bench.result("read_file", path="a", start=400_001)).ok
+
+
+async def test_a_wrong_folder_is_told_the_right_one(bench: Bench) -> None:
+    bench.project.write("src/app/main.py", "x")
+    result = await bench.result("read_file", path="app/main.py")
+    assert not result.ok
+    assert "src/app/main.py" in result.content
+
+
+# --- list_files, search_text -----------------------------------------------------------------------------------------
+
+
+async def test_files_are_listed_or_counted_where_there_are_too_many(bench: Bench) -> None:
+    for folder in ("big", "small"):
+        for number in range(200 if folder == "big" else 2):
+            bench.project.write(f"{folder}/file{number:03}.txt", "x")
+    bench.project.write("top.txt", "x")
+    result = await bench.result("list_files", 600)
+    lines = result.content.split("\n")
+    assert lines[:4] == ["big/ (200 files)", "small/file000.txt", "small/file001.txt", "top.txt"]
+    assert result.truncated
+    assert len((await bench.result("list_files", 50_000)).content.split("\n")) == 203
+    result = await bench.result("list_files", 600, path="big")
+    assert "more]" in result.content
+    assert len(result.content) < 700
+
+
+async def test_an_empty_folder_is_said(bench: Bench) -> None:
+    assert "no files" in (await bench.result("list_files")).content
+
+
+async def test_hits_are_grouped_by_file_and_the_rest_is_counted(bench: Bench) -> None:
+    bench.project.write("a.py", "x = 1\ny = 2\nx = 3\n")
+    bench.project.write("b.py", "x\n" * (MAX_HITS_PER_FILE + 1))
+    result = await bench.result("search_text", pattern="x")
+    assert result.content.startswith("a.py:\n1: x = 1\n3: x = 3\nb.py:\n1: x\n")
+    assert f"first {MAX_HITS_PER_FILE} of a file: b.py" in result.content
+    result = await bench.result("search_text", 300, pattern="x")
+    assert result.truncated
+    assert "more lines in 1 files" in result.content
+    assert len(result.content) < 500
+
+
+@pytest.mark.parametrize("pattern", ["", "a\nb"])
+async def test_a_pattern_for_no_line_is_refused(bench: Bench, pattern: str) -> None:
+    assert not (await bench.result("search_text", pattern=pattern)).ok
+
+
+async def test_no_hit_is_an_answer(bench: Bench) -> None:
+    result = await bench.result("search_text", pattern="nothing")
+    assert (result.ok, result.content) == (True, "No line matches 'nothing'.")
+
+
+# --- write_file, edit_file -------------------------------------------------------------------------------------------
+
+
+async def test_a_new_file_is_proposed_and_not_written(bench: Bench) -> None:
+    proposal = await bench.proposal("write_file", path="src/new.py", content="x = 1\n")
+    (change,) = proposal.changes
+    assert (change.path, change.uri) == ("src/new.py", bench.project.uri("src/new.py"))
+    assert (change.before, change.after, change.version) == (None, "x = 1\n", None)
+    assert proposal.summary == "create src/new.py"
+    assert disk(bench) == {}
+
+
+async def test_an_existing_file_is_rewritten_in_its_manner(bench: Bench) -> None:
+    bench.project.write("a.py", "a\r\nb\r\n")
+    (change,) = (await bench.proposal("write_file", path="a.py", content="a\nc")).changes
+    assert (change.before, change.after) == ("a\r\nb\r\n", "a\r\nc\r\n")
+
+
+async def test_an_edit_is_computed_against_the_screen(bench: Bench) -> None:
+    bench.project.write("a.py", "disk = 1\n")
+    bench.project.open("a.py", "disk = 1\n")
+    bench.project.type("a.py", "unsaved = 0\r\ndisk = 1\r\n")
+    (change,) = (await bench.proposal("edit_file", path="a.py", old_text="disk = 1", new_text="disk = 2")).changes
+    assert change.before == "unsaved = 0\r\ndisk = 1\r\n"
+    assert (change.after, change.version) == ("unsaved = 0\r\ndisk = 2\r\n", 2)
+
+
+async def test_a_match_that_needed_tolerance_is_labelled(bench: Bench) -> None:
+    bench.project.write("a.py", "x = 1  \ny\n")
+    (change,) = (await bench.proposal("edit_file", path="a.py", old_text="x = 1\ny", new_text="x = 2\ny")).changes
+    assert "white space at line ends" in change.note
+
+
+async def test_an_empty_old_text_creates_a_file_only_where_none_is(bench: Bench) -> None:
+    (change,) = (await bench.proposal("edit_file", path="new.py", old_text="", new_text="x\n")).changes
+    assert (change.before, change.after) == (None, "x\n")
+    bench.project.write("new.py", "y\n")
+    assert not (await bench.result("edit_file", path="new.py", old_text="", new_text="x\n")).ok
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "pkg/py.typed", ".gitkeep"])
+async def test_a_file_that_is_empty_by_custom_may_be(bench: Bench, name: str) -> None:
+    (change,) = (await bench.proposal("write_file", path=name, content="")).changes
+    assert change.after == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("write_file", {"path": "a.py", "content": ""}, "empty"),
+        ("write_file", {"path": "new.py", "content": " \n"}, "empty"),
+        ("write_file", {"path": "a.py", "content": "x = 1\n"}, "nothing would change"),
+        ("write_file", {"path": "a.py", "content": "# ... existing code ...\ny\n"}, "leaves code out"),
+        ("write_file", {"path": "new.py", "content": "x\n# ... rest of the code\n"}, "leaves code out"),
+        ("write_file", {"path": "dir", "content": "x"}, "is a folder"),
+        ("write_file", {"path": ".git/hooks/pre-commit", "content": "x"}, "never written"),
+        ("write_file", {"path": "latin.txt", "content": "x"}, "UTF-8"),
+        ("edit_file", {"path": "a.py", "old_text": "y = 1", "new_text": "z"}, "1: x = 1"),
+        ("edit_file", {"path": "a.py", "old_text": "x = 1", "new_text": "x = 1"}, "nothing would change"),
+        ("edit_file", {"path": "none.py", "old_text": "x", "new_text": "y"}, "no such file"),
+    ],
+)
+async def test_what_would_go_wrong_is_refused_with_the_reason(
+    bench: Bench, name: str, arguments: dict[str, str], words: str
+) -> None:
+    bench.project.write("a.py", "x = 1\n")
+    bench.project.write("dir/x", "x")
+    bench.project.write("latin.txt", b"\xe9")
+    before = disk(bench)
+    result = await bench.result(name, **arguments)
+    assert not result.ok
+    assert words in result.content
+    assert disk(bench) == before
+
+
+@pytest.mark.parametrize("name", ["write_file", "edit_file"])
+async def test_a_conflict_is_said_and_not_written(bench: Bench, name: str) -> None:
+    bench.project.write("a.py", "old\n")
+    bench.project.open("a.py", "old\n")
+    await bench.result("read_file", path="a.py")
+    bench.project.type("a.py", "typed\n")
+    bench.project.write("a.py", "written by a command\n")
+    arguments = {"content": "x\n"} if name == "write_file" else {"old_text": "typed", "new_text": "x"}
+    result = await bench.result(name, path="a.py", **arguments)
+    assert not result.ok
+    assert "changed on disk" in result.content
+
+
+async def test_a_rewrite_that_drops_much_is_labelled(bench: Bench) -> None:
+    bench.project.write("a.py", "".join(f"line {n}\n" for n in range(100)))
+    (change,) = (await bench.proposal("write_file", path="a.py", content="line 1\n")).changes
+    assert "drops 99 lines" in change.note
+
+
+# --- run_command, load_skill -----------------------------------------------------------------------------------------
+
+
+def ran(output: str, ending: Ending, *, timed_out: bool = False) -> Ran:
+    return Ran(ending, output, timed_out=timed_out, seconds_allowed=30)
+
+
+@pytest.mark.parametrize(
+    ("how", "ok", "content"),
+    [
+        (ran("fine\n", Ending(code=0)), True, "exit code 0\nfine"),
+        (ran("", Ending(code=0)), True, "exit code 0\n(no output)"),
+        (ran("bad\n", Ending(code=2)), False, "exit code 2\nbad"),
+        (ran("", Ending(signal=9)), False, "Killed by signal 9 (SIGKILL)\n(no output)"),
+        (ran("", Ending(error="No such file")), False, "It could not run: No such file\n(no output)"),
+    ],
+)
+async def test_how_a_command_ended_comes_first(bench: Bench, how: Ran, ok: bool, content: str) -> None:
+    bench.runner.ran = how
+    result = await bench.result("run_command", command="make")
+    assert (result.ok, result.content) == (ok, content)
+    assert bench.runner.asked == [("make", bench.project.root, False)]
+
+
+async def test_the_time_limit_and_what_was_left_are_told(bench: Bench) -> None:
+    bench.runner.ran = ran("begun", Ending(left=2), timed_out=True)
+    result = await bench.result("run_command", command="serve")
+    assert not result.ok
+    assert "30 s" in result.content
+    assert "begun" in result.content
+    assert "2 processes" in result.content
+
+
+async def test_of_a_failed_command_the_end_is_kept(bench: Bench) -> None:
+    output = "".join(f"step {n}\n" for n in range(1_000)) + "Error: the reason\n"
+    bench.runner.ran = ran(output, Ending(code=1))
+    result = await bench.result("run_command", 800, command="make")
+    assert result.truncated
+    assert len(result.content) <= 800
+    assert result.content.startswith("exit code 1\nstep 0\n")
+    assert result.content.endswith("Error: the reason")
+
+
+@pytest.mark.parametrize("command", ["", "  \n", "echo \0"])
+async def test_no_command_is_not_run(bench: Bench, command: str) -> None:
+    assert not (await bench.result("run_command", command=command)).ok
+    assert bench.runner.asked == []
+
+
+async def test_without_a_folder_no_command_runs(tmp_path: Path) -> None:
+    bench = Bench(Project(tmp_path, folders=[]))
+    assert not (await bench.result("run_command", command="ls")).ok
+    assert bench.runner.asked == []
+
+
+async def test_a_skill_is_loaded_or_those_that_there_are_named(bench: Bench) -> None:
+    result = await bench.result("load_skill", name="tests")
+    assert result.content.startswith("How to write tests.\n")
+    result = await bench.result("load_skill", name="nope")
+    assert (result.ok, result.content) == (False, "There is no skill 'nope'. The skills are: tests.")
