@@ -179,6 +179,7 @@ async def editor(
     trusted: bool | None = True,
     environment: dict[str, str] | None = None,
     arguments: tuple[str, ...] = (),
+    pid: int | None = None,
 ) -> AsyncIterator[Editor]:
     """A daemon started on the project `root` with the model server at `url`, and nothing of the machine's own user."""
     env = {"LLAMAGENT_HOME": str(home), "OLLAMA_URL": "", "OLLAMA_HOST": "", "OLLAMA_MODEL": "", **(environment or {})}
@@ -189,7 +190,7 @@ async def editor(
         if trusted is not None:
             options["trusted"] = trusted
         await client.initialize(
-            pid=os.getpid(),
+            pid=os.getpid() if pid is None else pid,
             capabilities=able,
             workspaceFolders=[{"uri": root.as_uri(), "name": root.name}],
             rootUri=root.as_uri(),

@@ -16,18 +16,6 @@ from tests.fakes import FakeOllama, FakeOpenAI, call, say
 OLLAMA, OPENAI = "ollama", "openai"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    root = tmp_path / "proj"
-    root.mkdir()
-    return root
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
 def run_all(_: Any) -> dict[str, str]:
     return {"decision": "run"}
 

@@ -1,6 +1,6 @@
 """What the commands answer: frozen values whose `core.events.record` is the result of docs/PROTOCOL.md."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from llamagent_server.core.events import Part, StopReason, TurnUsage
 from llamagent_server.core.messages import Json
@@ -71,7 +71,7 @@ class ContextReport:
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
     key: str
-    value: Json
+    value: Json = field(metadata={"nullable": True})
     source: str
     workspace_may_set: bool
 
@@ -100,8 +100,8 @@ class Models:
 class Changed:
     """`value` and `previous` of a setting changed for the session."""
 
-    value: Json
-    previous: Json
+    value: Json = field(metadata={"nullable": True})
+    previous: Json = field(metadata={"nullable": True})
 
 
 @dataclass(frozen=True, slots=True)

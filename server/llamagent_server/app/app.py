@@ -14,7 +14,7 @@ from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
 from llamagent_server.app.connection import Connection
-from llamagent_server.app.grounds import OLDER, Grounds
+from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
@@ -195,7 +195,7 @@ class App:
     # --- Stored conversations --------------------------------------------------------------------------------------
 
     async def sessions(self) -> results.Sessions:
-        await self._grounds.settle(lambda _: None, offers=OLDER)
+        await self._grounds.settle(lambda _: None, listing=True)
         current = self._conversations.current
         return results.Sessions(
             tuple(

@@ -5,7 +5,7 @@ A workspace that nobody trusted brings nothing.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from llamagent_server.agent.results import Allowed, Changed, TrustReport
@@ -23,9 +23,8 @@ from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
 
 NOTES = "AGENTS.md"
 NOTES_CHARS = 4000
-# What changes how a turn goes, and what only matters to who looks for older conversations.
+OLDER = ".llamagent/sessions"
 RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/skills")
-OLDER = (*RULES, ".llamagent/sessions")
 
 
 class Grounds:
@@ -59,10 +58,13 @@ class Grounds:
     def _trusted_folder(self) -> Path | None:
         return self._folder.path if self._folder is not None and self.trusted else None
 
-    async def settle(self, tell: Callable[[str], None], *, offers: Sequence[str] = RULES) -> None:
-        """Ask for trust where the workspace has one of `offers` and nobody said; `tell` what does not count, once."""
+    async def settle(self, tell: Callable[[str], None], *, listing: bool = False) -> None:
+        """Ask for trust where the workspace brings something and nobody said; `tell` what does not count, once.
+
+        Stored conversations matter only to who is `listing` them.
+        """
         async with self._asking:
-            offered = self._offered(offers)
+            offered = self._offered(listing=listing)
             if self.trusted is None and self._folder is not None and offered:
                 self._answer = await self._connection.ask_trust(self._folder)
                 if self._answer:
@@ -83,10 +85,11 @@ class Grounds:
         self.reload()
         return TrustReport(str(path), trusted)
 
-    def _offered(self, offers: Sequence[str]) -> list[str]:
-        """What of `offers` the workspace would bring."""
+    def _offered(self, *, listing: bool) -> list[str]:
+        """What the workspace would bring."""
         folder = self._folder
-        return [name for name in offers if folder is not None and os.path.lexists(folder.path / name)]
+        offered = [name for name in RULES if folder is not None and os.path.lexists(folder.path / name)]
+        return [*offered, OLDER] if listing and self._store.unseen() else offered
 
     def _tell_once(self, tell: Callable[[str], None], words: str) -> None:
         if words not in self._told:

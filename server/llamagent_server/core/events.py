@@ -244,13 +244,14 @@ def camel(name: str) -> str:
 
 
 def record(value: object) -> dict[str, Json]:
-    """A dataclass as a JSON object: snake_case fields become camelCase keys, None fields are left out."""
+    """A dataclass as a JSON object: snake_case fields become camelCase keys. A field that is None is left out, but for
+    one whose metadata say `nullable`."""
     if not is_dataclass(value):
         raise TypeError(f"not a dataclass: {value!r}")
     return {
         camel(field_.name): _plain(getattr(value, field_.name))
         for field_ in fields(value)
-        if getattr(value, field_.name) is not None
+        if getattr(value, field_.name) is not None or field_.metadata.get("nullable")
     }
 
 

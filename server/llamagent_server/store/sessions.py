@@ -90,7 +90,7 @@ class SessionStore:
     def create(self, header: Callable[[str], dict[str, Json]]) -> FileJournal:
         """The journal of a new conversation, whose first line will be `header` of its id."""
         session = self._new_id()
-        place = self._places[0]
+        place = self._private if self._trusted() is False else self._places[0]
         beginning = Beginning((header(session),), lambda: self._make_folder(place))
         return FileJournal(session, place, session + OURS, beginning=beginning)
 
@@ -157,6 +157,10 @@ class SessionStore:
             for entry, told, updated in shown
         )
 
+    def unseen(self) -> bool:
+        """Whether the project has conversations that do not count."""
+        return any(not self._counts(place)(entry.id) for place in self._places for entry in _files(place))
+
     def _summary(self, entry: _Entry) -> tuple[Summary, float]:
         path = entry.place.path / entry.name
         seen = self._seen.get(path)
@@ -179,8 +183,8 @@ class SessionStore:
 
     @property
     def _places(self) -> tuple[Place, ...]:
-        """Where conversations are; new ones go to the first."""
-        if self._project is None or self._trusted() is False:
+        """Where conversations are."""
+        if self._project is None:
             return (self._private,)
         return self._project.below(FOLDER), self._private
 
