@@ -5,16 +5,16 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-SOURCES := server clients/terminal tests bench
+SOURCES := server clients tests bench
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format venv lock wheel clean
+.PHONY: help demo test check check-python check-neovim format venv lock wheel clean
 
 help:
 	@echo 'make demo    see it work: a tiny model writes and runs a program in a temporary folder'
 	@echo 'make test    run the tests (TESTS="tests/store -k torn" for some of them)'
-	@echo 'make check   lint, formatting and types'
+	@echo 'make check   lint, formatting and types (check-python, check-neovim)'
 	@echo 'make format  put the code into its form'
 	@echo 'make venv    set up $(VENV) for development'
 	@echo 'make wheel   build the wheel into dist/'
@@ -27,14 +27,24 @@ demo: $(VENV)/.ready-demo
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest $(TESTS)
 
-check: $(VENV)/.ready-dev
+check: check-python check-neovim
+
+check-python: $(VENV)/.ready-dev
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 
-format: $(VENV)/.ready-dev
+check-neovim: $(VENV)/.ready-dev clients/neovim/node_modules/.package-lock.json
+	$(BIN)/python clients/neovim/check.py
+
+clients/neovim/node_modules/.package-lock.json: clients/neovim/package-lock.json
+	cd clients/neovim && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+format: $(VENV)/.ready-dev clients/neovim/node_modules/.package-lock.json
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/python clients/neovim/check.py --fix
 
 venv: $(VENV)/.ready-dev
 
@@ -58,5 +68,5 @@ lock:
 	$(COMPILE) requirements/demo.in --extra embedded --no-annotate -c requirements/dev.txt -o requirements/demo.txt
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find server clients tests bench -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(VENV) clients/*/node_modules dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +

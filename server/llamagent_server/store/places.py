@@ -187,6 +187,16 @@ def names(place: Place) -> list[str]:
         return []
 
 
+def statuses(place: Place) -> dict[str, os.stat_result]:
+    """What is in the folder, links as such; nothing, where it is not there. Raises OSError."""
+    found = {}
+    with contextlib.suppress(FileNotFoundError), entries(place.root, place.parts) as listed:
+        for entry in listed:
+            with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+                found[entry.name] = entry.stat(follow_symlinks=False)
+    return found
+
+
 def status(place: Place, name: str) -> os.stat_result:
     """Of the entry itself, if it is a link. Raises OSError."""
     with _inside(place) as (folder, prefix):

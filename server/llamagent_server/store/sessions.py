@@ -5,6 +5,7 @@ under the project's name and a hash of its path.
 """
 
 import hashlib
+import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -249,23 +250,24 @@ def _private_name(folder: Path | None) -> str:
 
 def _files(place: Place) -> Iterator[_Entry]:
     try:
-        names = places.names(place)
+        found = places.statuses(place)
     except OSError:
         return
-    for name in names:
-        stem, dot, extension = name.rpartition(".")
-        if f".{extension}" in (OURS, THEIRS) and dot and _ID.fullmatch(stem):
-            entry = _entry(place, stem, f".{extension}")
-            if entry is not None:
-                yield entry
+    for name, status in found.items():
+        stem, _, extension = name.rpartition(".")
+        if f".{extension}" in (OURS, THEIRS) and _ID.fullmatch(stem):
+            yield _Entry(place, stem, f".{extension}", _stamp(status))
 
 
 def _entry(place: Place, session: str, suffix: str) -> _Entry | None:
     try:
-        status = places.status(place, session + suffix)
+        return _Entry(place, session, suffix, _stamp(places.status(place, session + suffix)))
     except OSError:
         return None
-    return _Entry(place, session, suffix, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _updated(saved: Foreign, entry: _Entry) -> float:

@@ -16,6 +16,7 @@ _ASSISTANT = b'{"type":"message","role":"assistant",'
 _CLEARED = b'{"type":"cleared"'
 _TITLE = b'{"type":"title",'
 _TORN = b'{"type":"' + TORN_TYPE.encode() + b'"'
+_TELLING = (_USER, _ASSISTANT, _CLEARED, _TITLE, _TORN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ def summarise(data: bytes) -> Summary:
     for number, line in enumerate(lines):
         if not (line.startswith(_LINE) and line.endswith(b"}")):
             bad.add(number)
+        elif not line.startswith(_TELLING):
+            continue  # most lines: what follows is only for the others
         elif line.startswith(_USER):
             if not line.endswith(_NO_TASK):
                 messages += 1
@@ -60,8 +63,10 @@ def summarise(data: bytes) -> Summary:
 
 def _is_text(data: bytes) -> bool:
     """Nor is there a NUL, as a lost block of the disk leaves them."""
+    if b"\0" in data:
+        return False
     try:
-        return "\0" not in data.decode()
+        return data.isascii() or bool(data.decode())
     except UnicodeDecodeError as error:
         return error.end == len(data)  # the last character was cut off with its line
 

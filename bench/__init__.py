@@ -1,0 +1,1 @@
+"""Benchmarks: how long things take, measured by hand, never asserted in a test."""
