@@ -1,4 +1,4 @@
-"""How the daemon answers while a model streams, and how soon a cancel reaches the server: `python -m bench.responsiveness`.
+"""Answers while a model streams, and how soon a cancel reaches the server: `python -m bench.responsiveness`.
 
 The real daemon over real stdio; the scripted model server is a process of its own, so that it does not slow the client.
 """
