@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llamagent_server.errors import BadArgument
 from llamagent_server.workspace import NewFile, PathProblem, ProblemKind, Snapshot, Source
 from llamagent_server.workspace.decoding import NotText, Part, decode, read_part
 from tests.workspace.projects import Project
@@ -41,6 +40,11 @@ async def test_an_unsaved_document_is_read_as_it_is_on_screen(project: Project) 
     found = await read(project, "a.txt")
     assert (found.text, found.source, found.version, found.conflict) == ("screen\r\n", Source.BUFFER, 2, None)
     assert found.uri == project.uri("a.txt")
+
+
+async def test_a_byte_order_mark_in_a_document_is_not_shown(project: Project) -> None:
+    project.open("a.txt", "\ufefftext")
+    assert (await read(project, "a.txt")).text == "text"
 
 
 async def test_a_document_that_is_not_on_disk_yet_is_read(project: Project) -> None:
@@ -241,8 +245,6 @@ async def test_what_is_no_utf_8_is_refused_with_the_reason_and_the_size(
     assert found.kind is ProblemKind.UNREADABLE
     assert words in found.message
     assert f"({len(data)} bytes)" in found.message
-    with pytest.raises(BadArgument):
-        project.workspace.disk_text(project.uri("a.txt"))
 
 
 async def test_a_large_file_is_refused_with_its_size_unless_some_lines_are_asked_for(project: Project) -> None:
@@ -272,13 +274,6 @@ async def test_a_place_for_a_new_file_is_told_with_its_uri(project: Project) -> 
 async def test_a_misplaced_name_is_found_elsewhere(project: Project) -> None:
     project.write("src/pkg/Main.py", "x")
     assert await project.workspace.alike("main.py") == ("src/pkg/Main.py",)
-
-
-def test_labels_are_workspace_paths(project: Project) -> None:
-    assert project.workspace.label(project.uri("a/b.py")) == "a/b.py"
-    assert project.workspace.label("untitled:X") == "untitled:X"
-    assert project.workspace.label("file:///elsewhere/secret/x.py") == "x.py"
-    assert project.workspace.disk_text(project.uri("missing.py")) is None
 
 
 @given(st.binary(max_size=60))

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llamagent_server.errors import BadArgument
 from llamagent_server.processes.threads import Cancel, off_loop
-from llamagent_server.workspace import disk, searching, snapshots, uris
+from llamagent_server.workspace import disk, searching, snapshots
 from llamagent_server.workspace.buffers import Buffers
-from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, locate, resolve
+from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, resolve
 from llamagent_server.workspace.confinement import unique_names as named
 from llamagent_server.workspace.decoding import Part
 from llamagent_server.workspace.engines import Engine, find_engine
@@ -148,29 +147,6 @@ class ProjectWorkspace:
             if isinstance(listing, Listing):
                 found += [file for file in listing.files if file.rpartition("/")[2].casefold() == name]
         return tuple(found[:3]) if name else ()
-
-    # --- What the connection asks ------------------------------------------------------------------------------------
-
-    def label(self, uri: str) -> str:
-        """How the file at `uri` is named here, for people and the model; outside the workspace, by its own name."""
-        place = locate(uri, Purpose.READ, self._folders)
-        if isinstance(place, Resolved):
-            return place.path
-        path = uris.to_path(uri)
-        return shown(path.name) if path is not None else shown(uri)
-
-    def disk_text(self, uri: str) -> str | None:
-        """The text of the file at `uri` on disk, None where no file is. Blocking.
-
-        Raises BadArgument for what may not be read or is no text.
-        """
-        place = resolve(uri, Purpose.READ, self._folders)
-        found = place if isinstance(place, PathProblem) else disk.read(place, disk.EDIT_BYTES)
-        if isinstance(found, PathProblem):
-            if found.kind is ProblemKind.MISSING:
-                return None
-            raise BadArgument(found.message)
-        return found.text
 
     # --- Off the loop ------------------------------------------------------------------------------------------------
 

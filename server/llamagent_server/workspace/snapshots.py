@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file's text as it is now: the buffer's exactly, the disk's with its line ends but without a byte order mark.
+    """A file's text as it is now, line ends kept and without a byte order mark.
 
     `uri` is in the client's spelling. `version` is the open document's where `source` is the buffer, else None.
     `conflict` says why it must not be edited now; `note` is for whoever reads it.
@@ -146,4 +146,5 @@ def _at(
 
 
 def _of_buffer(path: str, document: OpenDocument, *, conflict: str | None = None, note: str = "") -> Snapshot:
-    return Snapshot(path, document.uri, document.text, document.version, Source.BUFFER, conflict, note)
+    text = document.text.removeprefix("\ufeff")
+    return Snapshot(path, document.uri, text, document.version, Source.BUFFER, conflict, note)
