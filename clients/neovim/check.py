@@ -58,7 +58,15 @@ def lint_problems() -> Iterator[str]:
     if luacheck is None:
         yield "luacheck is missing: install it (Debian: apt-get install lua-check)"
         return
-    command = [luacheck, "--quiet", "--no-color", "--codes", "--config", str(HERE / ".luacheckrc"), *map(str, modules())]
+    command = [
+        luacheck,
+        "--quiet",
+        "--no-color",
+        "--codes",
+        "--config",
+        str(HERE / ".luacheckrc"),
+        *map(str, modules()),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         yield from (line for line in done.stdout.splitlines() if line.strip())
@@ -89,7 +97,9 @@ def public_functions(text: str) -> Iterator[Function]:
                 notes.append(above)
             end = next(i for i in range(number, len(lines)) if lines[i] == "end")
             arguments = tuple(name.strip() for name in found[2].split(",") if name.strip())
-            yield Function(found[1], number + 1, arguments, "\n".join(reversed(notes)), "\n".join(lines[number + 1 : end]))
+            yield Function(
+                found[1], number + 1, arguments, "\n".join(reversed(notes)), "\n".join(lines[number + 1 : end])
+            )
 
 
 def annotation_problems(function: Function) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""argv -> serve | ask | chat | demo | doctor, and nothing else. Each imports its own world late: starts are measured."""
+"""argv -> serve | ask | chat | demo | doctor, and nothing else. Each imports its world late: starts are measured."""
 
 import argparse
 import os
@@ -92,13 +92,10 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_conversation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-c", "--continue", dest="resume", action="store_true", help="go on with the newest conversation"
-    )
+    words = "go on with the newest conversation"
+    parser.add_argument("-c", "--continue", dest="resume", action="store_true", help=words)
     parser.add_argument("--read", action="store_true", help="only look: edits and commands are refused")
-    parser.add_argument(
-        "--dir", type=_folder, default=".", metavar="D", help="the project's folder (default: this one)"
-    )
+    _add_folder(parser)
     parser.add_argument("--trust", action="store_true", help="trust the folder's own settings, skills and instructions")
     _add_log_file(parser)
     _add_overrides(parser)
@@ -111,6 +108,16 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     answers.add_argument("--no", action="store_true", help="refuse every edit and command without asking")
     parser.add_argument("--json", action="store_true", help="print the trace, one event a line, then the result")
     _add_conversation(parser)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    _add_folder(parser)
+    _add_overrides(parser)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    words = "the project's folder (default: this one)"
+    parser.add_argument("--dir", type=_folder, default=".", metavar="D", help=words)
 
 
 def _add_log_file(parser: argparse.ArgumentParser) -> None:
@@ -168,6 +175,12 @@ def _chat(given: argparse.Namespace) -> int:
     return chat(_options(given))
 
 
+def _doctor(given: argparse.Namespace) -> int:
+    from llamagent_server.doctor import doctor
+
+    return doctor(_overrides(given), given.dir)
+
+
 def _options(given: argparse.Namespace) -> "Options":
     from llamagent_terminal.client import serve_command
     from llamagent_terminal.options import Consent, Options
@@ -222,4 +235,5 @@ COMMANDS: tuple[Command, ...] = (
     Command("serve", "speak LSP with an editor", _add_serve, _serve),
     Command("ask", "let the model answer or do something, once", _add_ask, _ask),
     Command("chat", "talk with the model", _add_conversation, _chat),
+    Command("doctor", "look for what is missing or wrong, and say what to do", _add_doctor, _doctor),
 )

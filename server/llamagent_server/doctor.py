@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,6 +12,10 @@ from llamagent_server.agent.ports import Model, ModelInfo
 from llamagent_server.errors import LlamagentError, ModelError
 from llamagent_server.providers.base import create_model
 from llamagent_server.settings import Provider, Settings
+from llamagent_server.settings_load import Sources, load
+from llamagent_server.store.config_files import read_config_files
+from llamagent_server.store.places import user_folder
+from llamagent_server.store.trust import TrustStore
 from llamagent_server.workspace.engines import Ripgrep, find_engine
 from llamagent_terminal.ask import make_screen
 from llamagent_terminal.screen import Screen, Span, Style
@@ -49,11 +53,18 @@ class Patient:
 
     settings: Settings
     problems: tuple[str, ...] = ()
-    home: Path = Path("~/.llamagent")
+    home: Path = field(default_factory=user_folder)
 
 
-def doctor(patient: Patient) -> int:
-    """Print what `examine` finds; 0 when nothing failed, else 1."""
+def doctor(overrides: Mapping[str, object], folder: Path) -> int:
+    """Print what `examine` finds with the settings in force in `folder`; 0 when nothing failed, else 1.
+
+    `overrides` are settings given on the command line.
+    """
+    home = user_folder()
+    files, problems = read_config_files(home, folder if TrustStore().is_trusted(folder) else None)
+    loaded = load(Sources(files, os.environ, command_line=overrides, problems=problems))
+    patient = Patient(loaded.settings, tuple(map(str, loaded.problems)), home)
     return asyncio.run(_print_findings(patient, make_screen(sys.stdout)))
 
 
@@ -139,7 +150,7 @@ def _dotted(version: tuple[int, int]) -> str:
 
 def _user_folder(patient: Patient) -> Finding:
     """Where the person's settings, trust and history live. It is not made here."""
-    folder = patient.home.expanduser()
+    folder = patient.home
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return Finding(Sign.OK, f"The user folder {folder} {'is writable' if existing == folder else 'can be made'}")

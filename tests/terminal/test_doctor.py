@@ -9,6 +9,8 @@ from llamagent_server.doctor import Finding, Patient, Sign, examine
 from llamagent_server.settings import Provider, Settings
 from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Request, say
 from tests.fakes.serving import Exchange
+from tests.terminal.scripts import Stage
+from tests.terminal.terminals import piped
 
 
 async def findings(settings: Settings, home: Path, problems: tuple[str, ...] = ()) -> list[Finding]:
@@ -146,3 +148,27 @@ async def _chat(url: str, num_ctx: int) -> None:
     request = ChatRequest("qwen3.5:4b", (UserMessage("hi"),), (), options)
     async for _ in create_model(Settings(url=url)).chat(request):
         pass
+
+
+# --- As a command
+
+
+def test_the_command_reads_the_settings_in_force(stage: Stage) -> None:
+    (stage.home / ".llamagent").mkdir()
+    (stage.home / ".llamagent" / "config.toml").write_text('modle = "x"\nmodel = "gemma3:4b"\n')
+    (stage.folder / ".llamagent").mkdir()
+    (stage.folder / ".llamagent" / "config.toml").write_text('model = "evil"\n')
+    with FakeOllama(models=[FakeModel("gemma3:4b")]) as server:
+        done = piped([str(stage.folder), "-", "doctor", "--url", server.url], stage.env)
+    assert done.returncode == 1
+    assert '~/.llamagent/config.toml, line 1: "modle" is no setting.' in done.stdout
+    assert "gemma3:4b is there" in done.stdout
+    assert "evil" not in done.stdout
+
+
+def test_the_command_is_content(stage: Stage) -> None:
+    with FakeOllama() as server:
+        done = piped([str(stage.folder), "-", "doctor", "--url", server.url], stage.env)
+    assert done.returncode == 0
+    assert done.stdout.startswith("ok   Python")
+    assert not (stage.home / ".llamagent").exists()

@@ -1,5 +1,6 @@
 """`llamagent-server chat`: the conversation mode."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, opened
 from llamagent_terminal.terminal import raising_interrupts
 
-_HISTORY = Path("~/.llamagent/chat_history")
+_HISTORY = "chat_history"
 _HISTORY_LINES = 1000
 _QUOTES = '"""'
 
@@ -88,6 +89,10 @@ def _whole(lines: list[str]) -> str | None:
     return joined
 
 
+def _user_folder() -> Path:
+    return Path(os.environ.get("LLAMAGENT_HOME") or "~/.llamagent").expanduser()
+
+
 @contextmanager
 def _history() -> Iterator[None]:
     """Line editing with what was typed before; a system without readline has neither."""
@@ -96,7 +101,7 @@ def _history() -> Iterator[None]:
     except ImportError:
         yield
         return
-    path = _HISTORY.expanduser()
+    path = _user_folder() / _HISTORY
     readline.set_history_length(_HISTORY_LINES)
     with suppress(OSError):  # none yet, or not readable: then it begins empty
         readline.read_history_file(path)

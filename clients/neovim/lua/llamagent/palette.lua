@@ -89,6 +89,16 @@ local function ask(call, used, options)
   end
 end
 
+---@param used vim.lsp.Client
+---@return llamagent.Review?
+local function waiting(used)
+  local waits = require('llamagent.review').next(used.id)
+  if not waits then
+    say.info('no edit waits for you.')
+  end
+  return waits
+end
+
 ---@type table<string, fun(call: llamagent.Call, used: vim.lsp.Client)>
 local run = {
   ask = function(call, used)
@@ -154,6 +164,18 @@ local run = {
   end,
   panel = function(_, used)
     require('llamagent.panel').toggle(used)
+  end,
+  accept = function(_, used)
+    local waits = waiting(used)
+    if waits then
+      require('llamagent.review').accept_all(waits)
+    end
+  end,
+  reject = function(call, used)
+    local waits = waiting(used)
+    if waits then
+      require('llamagent.review').reject_rest(waits, call.words)
+    end
   end,
   review = function(_, used)
     local review = require('llamagent.review')
