@@ -120,8 +120,8 @@ class EditorSession:
         return self._made_app().settings.save
 
     def _command_place(self) -> tuple[str, bool, bool]:
-        folders = _folders(self._folders)
-        return (str(folders[0].path) if folders else "", False, True)
+        folder = self._made_app().workspace.command_folder
+        return (str(folder) if folder else "", False, True)  # no sandbox yet
 
     # --- Settings --------------------------------------------------------------------------------------------------
 

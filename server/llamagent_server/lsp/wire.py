@@ -295,7 +295,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("trust", "Trust", "Trust a folder, or stop trusting it.", Trust, results.TrustReport),
     Command("complete", "Complete", "Complete the words of a prompt.", Complete, None),
     Command("help", "Help", "List the commands.", NoArguments, None),
-    Command("unqueue", "Take back", "Take back an ask that waits for its turn.", Unqueue, None),
+    Command("unqueue", "Take back", "Take back an ask that waits for its turn.", Unqueue, results.Cancelled),
 )
 
 
