@@ -14,9 +14,9 @@ from llamagent_server.processes.output import Output
 from llamagent_server.processes.threads import Cancel, off_loop, start
 
 if sys.platform == "win32":
-    from llamagent_server.processes.windows import spawn
+    from llamagent_server.processes.windows import spawn as spawn
 else:
-    from llamagent_server.processes.unix import spawn
+    from llamagent_server.processes.unix import spawn as spawn
 
 # How long a killed command may take to be gone, and its output to be read to the end.
 _END_SECONDS = 8.0

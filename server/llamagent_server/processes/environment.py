@@ -92,8 +92,12 @@ def _own_python() -> str:
 
 
 def cache_folder(env: Mapping[str, str]) -> Path:
-    """The user's cache folder for this program, as the system has it."""
+    """The user's cache folder for this program: what LLAMAGENT_CACHE names, else as the system has it."""
+    if env.get("LLAMAGENT_CACHE"):
+        return Path(env["LLAMAGENT_CACHE"]).absolute()
     home = Path(env.get("HOME") or Path.home())
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "llamagent"
+    if sys.platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "llamagent" / "cache"
     return Path(env.get("XDG_CACHE_HOME") or home / ".cache") / "llamagent"

@@ -118,7 +118,7 @@ def headers(config: ProviderConfig) -> dict[str, str]:
         "Accept-Encoding": "identity",
         "User-Agent": "llamagent-server",
     }
-    key = os.environ.get(config.api_key_env, "").strip() if config.api_key_env else ""
+    key = os.environ.get(config.api_key_env, "").strip() if config.api_key_env else config.api_key
     if not key.isascii() or not key.isprintable():
         raise ModelFailed(
             f"The key in the environment variable {config.api_key_env} has characters that no key has.",

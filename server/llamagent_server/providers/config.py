@@ -1,6 +1,6 @@
 """What a provider is told when it is made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from llamagent_server.settings import Provider, Settings
 
@@ -8,7 +8,8 @@ from llamagent_server.settings import Provider, Settings
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """`request_timeout`: seconds without a byte after which a request is given up. `api_key_env`: the name of the
-    environment variable that holds the key. `model` and `num_ctx` are told only to who loads the model itself."""
+    environment variable that holds the key; `api_key` is one that we made ourselves. `model` and `num_ctx` are told
+    only to who loads the model itself."""
 
     provider: Provider = Provider.OLLAMA
     url: str = "http://localhost:11434"
@@ -17,6 +18,7 @@ class ProviderConfig:
     allow_cloud: bool = False
     model: str = ""
     num_ctx: int = 0
+    api_key: str = field(default="", repr=False)
 
 
 def provider_config(settings: Settings) -> ProviderConfig:
