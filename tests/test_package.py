@@ -1,5 +1,6 @@
 """The wheel holds both packages and what they read at run time, and nothing else; its metadata asks for little."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -69,6 +70,26 @@ def test_what_is_read_at_run_time_is_in_it(wheel: zipfile.ZipFile, name: str) ->
 def test_the_command_starts_the_server(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt"))
     assert "llamagent-server = llamagent_server.cli:main" in wheel.read(name).decode()
+
+
+def test_an_installed_wheel_runs_from_where_it_was_installed(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site")]
+    subprocess.run([*pip, str(wheel.filename)], check=True, capture_output=True)
+    script = (
+        "import llamagent_server.agent.prompt as p; print(p.__file__); print(p.system_prompt(project='', locale=None))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    where, _, prompt = done.stdout.partition("\n")
+    assert Path(where).is_relative_to(tmp_path) and len(prompt) > 100
+    console = next(tmp_path / "site" / folder for folder in ("bin", "Scripts") if (tmp_path / "site" / folder).exists())
+    assert [path.stem for path in console.iterdir()] == ["llamagent-server"]
 
 
 def test_the_licence_goes_along(wheel: zipfile.ZipFile, metadata: Message) -> None:

@@ -45,6 +45,10 @@ FILES_ARE_THE_BUSINESS_OF = ("workspace", "store")
 OPENS_FILES = {
     "agent/prompt.py": "the package's own prompts",
     "providers/scripted.py": "the transcript that is played",
+    "providers/downloads.py": "the embedded model's file, on its way into the user's cache",
+    "providers/fetching.py": "the same: checked, unpacked, in place",
+    "providers/model_files.py": "whether a file that the person names is a model",
+    "providers/package_index.py": "what pip reports",
     "lsp/main.py": "the file that holds the token of serve --tcp",
     "lsp/shown.py": "texts too long for a message, in a temporary folder, for the editor to show",
     "processes/guardian.py": "what the system says of processes",
