@@ -167,7 +167,7 @@ async def test_hits_are_grouped_by_file_and_the_rest_is_counted(bench: Bench) ->
     assert len(result.content) < 500
 
 
-@pytest.mark.parametrize("pattern", ["", "a\nb"])
+@pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b", "\ud800"])
 async def test_a_pattern_for_no_line_is_refused(bench: Bench, pattern: str) -> None:
     assert not (await bench.result("search_text", pattern=pattern)).ok
 
@@ -233,6 +233,8 @@ async def test_a_file_that_is_empty_by_custom_may_be(bench: Bench, name: str) ->
         ("write_file", {"path": "new.py", "content": "x\n# ... rest of the code\n"}, "leaves code out"),
         ("write_file", {"path": "dir", "content": "x"}, "is a folder"),
         ("write_file", {"path": ".git/hooks/pre-commit", "content": "x"}, "never written"),
+        ("write_file", {"path": "a.py", "content": "a\0"}, "NUL"),
+        ("edit_file", {"path": "a.py", "old_text": "x", "new_text": "\ud83d"}, "half of a character"),
         ("write_file", {"path": "latin.txt", "content": "x"}, "UTF-8"),
         ("edit_file", {"path": "a.py", "old_text": "y = 1", "new_text": "z"}, "1: x = 1"),
         ("edit_file", {"path": "a.py", "old_text": "x = 1", "new_text": "x = 1"}, "nothing would change"),
@@ -314,7 +316,7 @@ async def test_of_a_failed_command_the_end_is_kept(bench: Bench) -> None:
     assert result.content.endswith("Error: the reason")
 
 
-@pytest.mark.parametrize("command", ["", "  \n", "echo \0"])
+@pytest.mark.parametrize("command", ["", "  \n", "echo \0", "echo \udce9"])
 async def test_no_command_is_not_run(bench: Bench, command: str) -> None:
     assert not (await bench.result("run_command", command=command)).ok
     assert bench.runner.asked == []

@@ -4,6 +4,7 @@ The model is shown LF and no byte order mark, so a difference in these alone doe
 new text share keep the file's characters; new lines get the line ends of their neighbours.
 """
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,7 +19,8 @@ _SHOWN_LINES = 12
 _SHOWN_WIDTH = 160
 _SHOWN_PLACES = 8
 # Comparing lines by their characters is slow: only so many of those that share a word are looked at.
-_COMPARED = 2000
+_COMPARED = 2_000
+_LOOKED_AT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +175,10 @@ def _likest(lines: list[str], wanted: list[str]) -> int | None:
     offset, model = max(enumerate(wanted), key=lambda item: len(item[1].strip()))
     matcher = SequenceMatcher(None, "", model.strip()[:_SHOWN_WIDTH], autojunk=False)
     best, best_ratio = None, 0.6
-    candidates = [i for i, line in enumerate(lines) if _words(line) & _words(model)] or range(len(lines))
-    for index in candidates[:_COMPARED]:
+    wanted_words = _words(model)
+    shared = [(len(wanted_words & _words(line)), -index) for index, line in enumerate(lines[:_LOOKED_AT])]
+    for _, negative in heapq.nlargest(_COMPARED, shared):
+        index = -negative
         matcher.set_seq1(lines[index].strip()[:_SHOWN_WIDTH])
         if matcher.quick_ratio() > best_ratio and (ratio := matcher.ratio()) > best_ratio:
             best, best_ratio = index, ratio

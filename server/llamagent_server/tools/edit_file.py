@@ -6,7 +6,8 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.edits import EditProblem, replace
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.proposals import FileChange, Proposal
-from llamagent_server.tools.specs import problem, refused, tool_spec
+from llamagent_server.processes.threads import off_loop
+from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.tools.write_file import created
 from llamagent_server.workspace import NewFile, PathProblem, ProblemKind, ProjectWorkspace
 from llamagent_server.workspace.names import shown
@@ -24,6 +25,8 @@ class EditFile:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:  # noqa: ARG002
         path, old, new = (str(arguments[name]) for name in ("path", "old_text", "new_text"))
+        if bad := unusable(new, "new_text"):
+            return bad
         found = await self.workspace.read_for_edit(path)
         if isinstance(found, PathProblem):
             return await problem(found, path, self.workspace)
@@ -35,7 +38,8 @@ class EditFile:
         name = shown(found.path)
         if found.conflict:
             return refused(f"{name}: {found.conflict}.")
-        edited = replace(found.text, old, new)
+        text = found.text
+        edited = await off_loop(lambda _: replace(text, old, new))
         if isinstance(edited, EditProblem):
             return refused(f"{name}: {edited.message}")
         change = FileChange(found.path, found.uri, found.text, edited.after, found.version, edited.note)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
+from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.folding import folded
 from llamagent_server.tools.specs import problem, tool_spec
 from llamagent_server.workspace import PathProblem, ProjectWorkspace
@@ -25,7 +26,8 @@ class ListFiles:
             return await problem(listing, path, self.workspace)
         if not listing.files:
             return ToolResult(True, f"{shown(listing.path)}: no files (ignored ones are not listed).")
-        lines, left_out = folded(listing.files, max(_NOTES, context.max_chars - _NOTES))
+        files, room = listing.files, max(_NOTES, context.max_chars - _NOTES)
+        lines, left_out = await off_loop(lambda _: folded(files, room))
         if left_out:
             lines.append("[A folder with a count is not shown whole: list_files with its path shows more.]")
         if not listing.complete:

@@ -9,7 +9,7 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.processes.commands import Ran
 from llamagent_server.processes.output import shortened
-from llamagent_server.tools.specs import refused, tool_spec
+from llamagent_server.tools.specs import refused, tool_spec, unusable
 from llamagent_server.workspace import ProjectWorkspace
 
 _FRAME = 200
@@ -34,8 +34,10 @@ class RunCommand:
         folder = self.workspace.command_folder
         if folder is None:
             return refused("No folder is open, so there is nowhere to run a command.")
-        if not command.strip() or "\0" in command:
-            return refused("The command is empty." if not command.strip() else "A command cannot contain NUL.")
+        if not command.strip():
+            return refused("The command is empty.")
+        if bad := unusable(command, "The command"):
+            return bad
         ran = await self.runner.run(command, folder, network=context.network)
         return told(ran, max(_SMALLEST, context.max_chars - _FRAME))
 

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
-from llamagent_server.tools.specs import problem, refused, tool_spec
+from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.workspace import FoundLine, PathProblem, ProjectWorkspace, Search
 from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
 from llamagent_server.workspace.names import shown
@@ -30,6 +30,8 @@ class SearchText:
             return refused("The pattern is empty.")
         if "\n" in pattern:
             return refused("search_text looks at one line at a time: give a pattern without line ends.")
+        if bad := unusable(pattern, "The pattern"):
+            return bad
         search = await self.workspace.search(pattern, path)
         if isinstance(search, PathProblem):
             return await problem(search, path, self.workspace)

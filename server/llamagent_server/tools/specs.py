@@ -18,6 +18,15 @@ def refused(words: str) -> ToolResult:
     return ToolResult(False, words)
 
 
+def unusable(text: str, what: str) -> ToolResult | None:
+    """The refusal of a text that no file and no program can be given, None for any other."""
+    if "\0" in text:
+        return refused(f"{what} contains a NUL character.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return refused(f"{what} contains half of a character (a lone surrogate).")
+    return None
+
+
 async def problem(found: PathProblem, path: str, workspace: ProjectWorkspace) -> ToolResult:
     """What the model is told of a path that cannot be used; where another file has that name, it is named."""
     if found.kind is not ProblemKind.MISSING:

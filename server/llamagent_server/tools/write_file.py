@@ -8,7 +8,8 @@ from llamagent_server.core.edits import EditProblem, rewrite
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.placeholders import placeholder
 from llamagent_server.core.proposals import FileChange, Proposal
-from llamagent_server.tools.specs import problem, refused, tool_spec
+from llamagent_server.processes.threads import off_loop
+from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.workspace import NewFile, PathProblem, ProjectWorkspace, Snapshot
 from llamagent_server.workspace.names import shown
 
@@ -26,12 +27,14 @@ class WriteFile:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:  # noqa: ARG002
         path, content = str(arguments["path"]), str(arguments["content"])
+        if bad := unusable(content, "The content"):
+            return bad
         found = await self.workspace.read_for_edit(path)
         if isinstance(found, PathProblem):
             return await problem(found, path, self.workspace)
         if isinstance(found, NewFile):
             return created(found, content)
-        return _rewritten(found, content)
+        return await off_loop(lambda _: _rewritten(found, content))
 
 
 def created(place: NewFile, content: str) -> ToolResult | Proposal:
@@ -41,7 +44,7 @@ def created(place: NewFile, content: str) -> ToolResult | Proposal:
         return refused(f"{shown(place.path)}: the content is empty. Give the whole content.")
     if gap := placeholder(content, ""):
         return refused(f"{shown(place.path)}: the content leaves code out ({gap}). Write every line in full.")
-    change = FileChange(place.path, place.uri, None, content.replace("\r\n", "\n"))
+    change = FileChange(place.path, place.uri, None, content)
     return Proposal(f"create {shown(place.path)}", (change,))
 
 

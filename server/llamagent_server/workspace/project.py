@@ -141,12 +141,8 @@ class ProjectWorkspace:
     async def alike(self, path: str) -> tuple[str, ...]:
         """Up to three files with the name that `path` ends with, for somebody who has the folder wrong."""
         name = path.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
-        found: list[str] = []
-        for top in [f"{folder.name}/" for folder in self._folders] if len(self._folders) > 1 else ["."]:
-            listing = await self.list(top)
-            if isinstance(listing, Listing):
-                found += [file for file in listing.files if file.rpartition("/")[2].casefold() == name]
-        return tuple(found[:3]) if name else ()
+        view = self._view()
+        return await off_loop(lambda cancel: self._alike(view, name, cancel)) if name else ()
 
     # --- Off the loop ------------------------------------------------------------------------------------------------
 
@@ -177,8 +173,16 @@ class ProjectWorkspace:
             files = searching.list_files(self._search_engine(), self._scope(view, place), cancel)
         except OSError as error:
             return _no_engine(error)
-        names = tuple(place.below(parts) for parts in files.parts)
+        names = tuple([place.prefix + path for path in files.paths]) if place.prefix else files.paths
         return Listing(place.path, names + (unfiled if not place.parts else ()), files.complete)
+
+    def _alike(self, view: View, name: str, cancel: Cancel) -> tuple[str, ...]:
+        found: list[str] = []
+        for top in [f"{folder.name}/" for folder in view.folders] if len(view.folders) > 1 else ["."]:
+            listing = self._list(view, top, cancel)
+            if isinstance(listing, Listing):
+                found += [file for file in listing.files if file.rpartition("/")[2].casefold() == name]
+        return tuple(found[:3])
 
     def _search(self, view: View, pattern: str, path: str, cancel: Cancel) -> Search | PathProblem:
         places = self._places(view, path)

@@ -1,6 +1,7 @@
 """Listing and searching one folder with a search program, the open documents laid over what is on disk."""
 
 import json
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from llamagent_server.workspace.opening import open_file
 
 Parts: TypeAlias = tuple[str, ...]
 
-MAX_FILES = 100_000
+MAX_FILES = 200_000
 MAX_HITS = 2_000
 MAX_SECONDS = 30.0
 _SHOWN_CHARS = 240
@@ -25,9 +26,9 @@ _META = frozenset("\\^$.|?*+()[]{}")
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """`complete` is False where there are more than were looked at."""
+    """Paths below the root, sorted. `complete` is False where there are more than were looked at."""
 
-    parts: tuple[Parts, ...]
+    paths: tuple[str, ...]
     complete: bool
 
 
@@ -67,16 +68,17 @@ class Scope:
 def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
     """The files below `scope.base` that are not ignored. Raises OSError where the program cannot be started."""
     kept = _Outer(scope)
-    found: set[Parts] = set()
+    # Plain strings: a hundred thousand tuples would hold up the whole interpreter while they are sorted and collected.
+    found: set[str] = set()
 
     def take(piece: bytes) -> bool:
-        parts = tuple(without_dot(_decoded(piece)))
-        if parts and not kept.leaves_out(parts):
-            found.add(parts)
+        path = _decoded(piece).removeprefix("./")
+        if path and not (kept.counts and kept.leaves_out(tuple(path.split("/")))):
+            found.add(path)
         return len(found) < MAX_FILES
 
     status = _run(engine.files("/".join(scope.base) or "."), scope, b"", b"\0", take, cancel)
-    found.update(parts for parts in scope.overlay if _belongs(parts, scope))
+    found.update("/".join(parts) for parts in scope.overlay if _belongs(parts, scope))
     return Files(tuple(sorted(found)), complete=status is not None)
 
 
@@ -181,10 +183,10 @@ class _Outer:
         self._ignore = ignore_below(scope.root)
         depths = range(len(scope.base))
         has_rules = any(_ignore_text(scope.root, scope.base[:depth]) is not None for depth in depths)
-        self._counts = has_rules and not self._ignore.ignored(scope.base, is_folder=True)
+        self.counts = has_rules and not self._ignore.ignored(scope.base, is_folder=True)
 
     def leaves_out(self, parts: Parts) -> bool:
-        return self._counts and self._ignore.ignored(parts, is_folder=False)
+        return self.counts and self._ignore.ignored(parts, is_folder=False)
 
 
 def ignore_below(root: Path) -> Ignore:
@@ -233,4 +235,4 @@ def _run(
 
 
 def _decoded(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
+    return os.fsdecode(name).replace(os.sep, "/")
