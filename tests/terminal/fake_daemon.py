@@ -50,6 +50,8 @@ COMMANDS: dict[str, Any] = {
     "llamagent.resume": {"session": "a1", "title": "Make it polite", "messages": 4},
     "llamagent.skills": {"skills": [{"name": "review", "description": "how to review", "source": "user"}]},
     "llamagent.load_skill": {"name": "review", "description": "how to review", "tokens": 812},
+    "llamagent.trust": {"folder": "/proj", "trusted": True},
+    "llamagent.allow": {"allowed": ["make test"]},
     "llamagent.set_model": {"value": "gemma3:4b", "previous": "qwen3.5:4b"},
 }
 

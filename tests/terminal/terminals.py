@@ -70,12 +70,25 @@ class Terminal:
     def expect(self, text: str) -> str:
         """Wait until `text` appears after what was expected before; returns what came up to it."""
         deadline = monotonic() + _SECONDS
-        while (found := self.shown.find(text, self._seen)) < 0:
+        while (before := self._came(text)) is None:
             if not self._read(deadline):
                 raise AssertionError(f"{text!r} never came. The screen:\n{self.shown}")
-        before = self.shown[self._seen : found]
-        self._seen = found + len(text)
         return before
+
+    def press(self, key: str, text: str) -> str:
+        """Press `key` until `text` appears. Once may not do: readline sleeps through a signal that comes between its
+        check and its sleep, and a person presses again."""
+        deadline = monotonic() + _SECONDS
+        while True:
+            self.type(key)
+            again = monotonic() + 1
+            while monotonic() < again:
+                if (before := self._came(text)) is not None:
+                    return before
+                if select.select([self._screen], [], [], max(again - monotonic(), 0))[0]:
+                    self._read(deadline)
+            if monotonic() > deadline:
+                raise AssertionError(f"{text!r} never came. The screen:\n{self.shown}")
 
     def ended(self) -> int:
         """Wait for the end; the exit code."""
@@ -86,8 +99,7 @@ class Terminal:
         return self._process.wait(_SECONDS)
 
     def signal(self, number: int) -> int:
-        """Send a signal until the process ends; the exit code. Once may not do: readline sleeps through a signal that
-        comes between its check and its sleep."""
+        """Send a signal until the process ends (see `press` for why); the exit code."""
         while True:
             os.kill(self.pid, number)
             try:
@@ -101,6 +113,14 @@ class Terminal:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+
+    def _came(self, text: str) -> str | None:
+        found = self.shown.find(text, self._seen)
+        if found < 0:
+            return None
+        before = self.shown[self._seen : found]
+        self._seen = found + len(text)
+        return before
 
     def _read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._screen], [], [], max(deadline - monotonic(), 0))

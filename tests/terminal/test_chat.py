@@ -50,8 +50,7 @@ def test_ctrl_c_at_the_prompt_drops_the_line(stage: Stage) -> None:
     terminal.expect("› ")
     terminal.type("nonsense")
     terminal.expect("nonsense")
-    terminal.type("\x03")
-    terminal.expect("› ")
+    terminal.press("\x03", "› ")
     terminal.type("sense\n")
     terminal.expect("answered")
     terminal.expect("› ")
@@ -121,6 +120,17 @@ def test_resume_takes_a_number_or_an_id(stage: Stage) -> None:
     piped(stage.arguments(ended(), "chat"), stage.env, "/resume 2\n/resume a1\n")
     refs = [m["params"]["arguments"][0]["ref"] for m in stage.sent if m.get("method") == "workspace/executeCommand"]
     assert refs == [2, "a1"]
+
+
+def test_trust_is_for_this_folder_unless_another_is_named(stage: Stage) -> None:
+    piped(stage.arguments(ended(), "chat"), stage.env, "/trust\n/untrust /elsewhere\n/disallow make\n/allow\n")
+    given = [m["params"]["arguments"][0] for m in stage.sent if m.get("method") == "workspace/executeCommand"]
+    assert given == [
+        {"folder": str(stage.folder), "trusted": True},
+        {"folder": "/elsewhere", "trusted": False},
+        {"prefix": "make", "revoke": True},
+        {},
+    ]
 
 
 def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:

@@ -71,9 +71,9 @@ def _skills(screen: Screen, result: Result) -> None:
     if not result["skills"]:
         screen.line("no skills")
     for row in result["skills"]:
-        screen.line(
-            "  ", Span(row["name"], Style.BOLD), f"  {row['description']}", Span(f"  ({row['source']})", Style.DIM)
-        )
+        screen.line("  ", Span(row["name"], Style.BOLD), Span(f"  ({row['source']})", Style.DIM))
+        for text in screen.wrapped(row["description"], 4):
+            screen.line("    ", text)
 
 
 def _skill_loaded(screen: Screen, result: Result) -> None:

@@ -60,6 +60,7 @@ class Session:
 
     def __init__(self, daemon: Daemon, screen: Screen, options: Options, *, watcher: Watcher | None = None) -> None:
         self.screen = screen
+        self.folder = options.folder
         self.story = Story(screen)
         self.desk = Desk(
             screen,

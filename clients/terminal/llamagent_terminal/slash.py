@@ -1,7 +1,8 @@
 """The `/` commands of the conversation mode: the table of the protocol, with shorter names for some."""
 
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from llamagent_server.lsp.wire import COMMANDS, Command
@@ -10,11 +11,43 @@ from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import Session
 from llamagent_terminal.show import ERROR, say
 
-_SHORT = {"model": "set_model", "temperature": "set_temperature", "num_ctx": "set_num_ctx", "skill": "load_skill"}
-_LONG = {name: short for short, name in _SHORT.items()}
+# Other words for a command, with the arguments that they always give it; its own name means the same with none.
+_WORDS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "model": ("set_model", {}),
+    "temperature": ("set_temperature", {}),
+    "num_ctx": ("set_num_ctx", {}),
+    "skill": ("load_skill", {}),
+    "disallow": ("allow", {"revoke": True}),
+    "trust": ("trust", {"trusted": True}),
+    "untrust": ("trust", {"trusted": False}),
+}
 # Not to be typed: `ask` is what everything else is, and the rest is for editors.
 _HIDDEN = frozenset({"ask", "complete", "unqueue", "trace"})
-_OWN = (("quit", "Leave (also Ctrl-D)."),)
+_NOT_TYPED = frozenset({"session", "turn", "revoke"})  # arguments; the session is always the current one
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command as it can be typed: its word, and the arguments that the word gives it."""
+
+    word: str
+    command: Command
+    given: Mapping[str, object]
+
+    @property
+    def argument(self) -> Field[Any] | None:
+        """The one argument that is typed after the word."""
+        left = [field for field in fields(self.command.arguments) if field.name not in (*_NOT_TYPED, *self.given)]
+        return left[0] if left else None
+
+    @property
+    def form(self) -> str:
+        """How it is typed, such as `/model VALUE`."""
+        argument = self.argument
+        if argument is None:
+            return f"/{self.word}"
+        name = argument.name.upper()
+        return f"/{self.word} {name}" if _required(argument) else f"/{self.word} [{name}]"
 
 
 def is_command(text: str) -> bool:
@@ -23,64 +56,69 @@ def is_command(text: str) -> bool:
 
 def run(session: Session, text: str) -> None:
     """Do what `text` says and show the result. Raises RequestFailed."""
-    name, _, words = text[1:].strip().partition(" ")
-    command = _commands().get(name)
-    if name == "help":
+    word, _, rest = text[1:].strip().partition(" ")
+    typed = {one.word: one for one in _typed()}.get(word) or _by_name(word)
+    if word == "help":
         _help(session.screen)
-    elif command is None:
-        say(session.screen, ERROR, f"There is no /{name}. /help lists the commands.")
+    elif typed is None:
+        say(session.screen, ERROR, f"There is no /{word}. /help lists the commands.")
     else:
-        _call(session, command, words.strip())
+        _call(session, typed, rest.strip())
 
 
-def _commands() -> dict[str, Command]:
-    served = {command.name: command for command in COMMANDS if command.served and command.name not in _HIDDEN}
-    return served | {short: served[name] for short, name in _SHORT.items() if name in served}
+def _served() -> dict[str, Command]:
+    return {command.name: command for command in COMMANDS if command.served and command.name not in _HIDDEN}
+
+
+def _typed() -> list[Typed]:
+    """Every command once for each of its words."""
+    served = _served()
+    renamed = {name for name, _ in _WORDS.values()} - {"allow"}
+    own = [Typed(name, command, {}) for name, command in served.items() if name not in renamed]
+    return own + [Typed(word, served[name], given) for word, (name, given) in _WORDS.items() if name in served]
+
+
+def _by_name(name: str) -> Typed | None:
+    command = _served().get(name)
+    return None if command is None else Typed(name, command, {})
 
 
 def _help(screen: Screen) -> None:
-    rows = [(_typed(command), command.help) for name, command in _commands().items() if name == command.name]
-    rows += [(f"/{name}", words) for name, words in _OWN]
-    widest = max(len(typed) for typed, _ in rows)
-    for typed, words in rows:
-        screen.line("  ", Span(typed.ljust(widest), Style.MODEL), "  ", words)
+    rows = [(typed.form, typed.command.help) for typed in _typed()] + [("/quit", "Leave (also Ctrl-D).")]
+    widest = max(len(form) for form, _ in rows)
+    for form, words in rows:
+        screen.line("  ", Span(form.ljust(widest), Style.MODEL), "  ", words)
     screen.line(Span('  A line that ends in \\ goes on; """ begins and ends a text of several lines.', Style.DIM))
 
 
-def _typed(command: Command) -> str:
-    """How the command is typed, such as `/model VALUE`."""
-    argument = _argument(command)
-    name = _LONG.get(command.name, command.name)
-    if argument is None:
-        return f"/{name}"
-    return f"/{name} {argument.name.upper()}" if argument.default is MISSING else f"/{name} [{argument.name.upper()}]"
-
-
-def _argument(command: Command) -> Field[Any] | None:
-    """The one argument that can be typed; the session is always the current one."""
-    typed = [field for field in fields(command.arguments) if field.name not in ("session", "revoke", "turn")]
-    return typed[0] if typed else None
-
-
-def _call(session: Session, command: Command, words: str) -> None:
-    argument = _argument(command)
+def _call(session: Session, typed: Typed, words: str) -> None:
+    argument = typed.argument
     if argument is None and words:
-        say(session.screen, ERROR, f"/{command.name} takes nothing after it.")
-    elif argument is not None and argument.default is MISSING and not words:
-        say(session.screen, ERROR, f"Say {_typed(command)}.")
+        say(session.screen, ERROR, f"/{typed.word} takes nothing after it.")
+    elif argument is not None and _required(argument) and not words:
+        say(session.screen, ERROR, f"Say {typed.form}.")
     else:
-        arguments = {} if argument is None or not words else {argument.name: _value(argument, words)}
-        result = session.command(command.name, **arguments)
-        report.show(session.screen, command.name, result if isinstance(result, Mapping) else {})
+        given = {} if argument is None else _value(session, argument, words)
+        result = session.command(typed.command.name, **typed.given, **given)
+        report.show(session.screen, typed.command.name, result if isinstance(result, Mapping) else {})
 
 
-def _value(argument: Field[Any], words: str) -> object:
-    """Numbers where the argument takes one; the daemon says what is wrong with the rest."""
-    if argument.type in (str, "str"):
-        return words
-    for number in (int, float):
-        try:
-            return number(words)
-        except ValueError:
-            continue
-    return words
+def _required(argument: Field[Any]) -> bool:
+    return argument.default is MISSING and argument.name != "folder"
+
+
+def _value(session: Session, argument: Field[Any], words: str) -> dict[str, object]:
+    """The argument by its name: a number where it takes one. The daemon says what is wrong with anything else."""
+    if argument.name == "folder":
+        return {"folder": str(Path(words).expanduser().absolute() if words else session.folder)}
+    if not words:
+        return {}
+    kinds = () if argument.type in (str, "str") else (int, float)
+    return {argument.name: next((number for kind in kinds if (number := _number(kind, words)) is not None), words)}
+
+
+def _number(kind: Callable[[str], float], words: str) -> float | None:
+    try:
+        return kind(words)
+    except ValueError:
+        return None

@@ -49,7 +49,7 @@ end
 
 ---@return boolean
 local function any_running()
-  return vim.iter(conversations):any(function(_, conversation)
+  return vim.iter(vim.tbl_values(conversations)):any(function(conversation)
     return conversation.running
   end)
 end

@@ -175,8 +175,8 @@ end
 
 --- While a turn runs, the seconds in the winbar count.
 local function tick()
-  local running = vim.iter(panels):any(function(id, panel)
-    return conversation.of(id).running and #windows_of(panel) > 0
+  local running = vim.iter(vim.tbl_values(panels)):any(function(panel)
+    return conversation.of(panel.client_id).running and #windows_of(panel) > 0
   end)
   ticking = running
   if running then
