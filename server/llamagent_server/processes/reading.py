@@ -7,6 +7,9 @@ from pathlib import Path
 
 from llamagent_server.processes.threads import Cancel, start
 
+# On Windows a console program started by one without a console would open a window.
+_NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+
 
 def read_lines(
     argv: Sequence[str], *, cwd: Path, given: bytes, separator: bytes, take: Callable[[bytes], bool], cancel: Cancel
@@ -16,7 +19,13 @@ def read_lines(
     The exit status, or None where it was stopped by `take` or by `cancel`. Raises OSError where it cannot be started.
     """
     process = subprocess.Popen(
-        argv, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        argv,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        creationflags=_NO_WINDOW,
     )
     cancel.on_ask(process.kill)
     with process:

@@ -6,6 +6,7 @@ somebody typed in it, there are two truths, which only a person can join.
 """
 
 import hashlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -47,22 +48,25 @@ class Freshness:
     def __init__(self, look: Callable[[str], Seen | None]) -> None:
         self._look = look
         self._agreed: dict[str, Future[_Agreed]] = {}
+        self._lock = threading.Lock()
 
     def opened(self, document: OpenDocument) -> None:
-        self._agreed[uris.key(document.uri)] = start(lambda: self._at_opening(document), "llamagent-opened")
+        self._note(document.uri, start(lambda: self._at_opening(document), "llamagent-opened"))
 
     def saved(self, document: OpenDocument) -> None:
-        self._agreed[uris.key(document.uri)] = start(lambda: self._at_saving(document), "llamagent-saved")
+        self._note(document.uri, start(lambda: self._at_saving(document), "llamagent-saved"))
 
     def closed(self, uri: str) -> None:
-        self._agreed.pop(uris.key(uri), None)
+        with self._lock:
+            self._agreed.pop(uris.key(uri), None)
 
     def truth(self, document: OpenDocument, stamp: Stamp | None) -> Truth:
         """Which text counts, the file's stamp being `stamp` now. Blocking."""
         key = uris.key(document.uri)
-        if key not in self._agreed:
-            self.opened(document)
-        agreed = self._agreed[key].result()
+        noted = self._agreed.get(key)
+        if noted is None:
+            noted = self._note(document.uri, start(lambda: self._at_opening(document), "llamagent-opened"))
+        agreed = noted.result()
         if stamp is None:
             return Truth.GONE if agreed.stamp is not None else Truth.BUFFER
         if stamp == agreed.stamp:
@@ -71,10 +75,21 @@ class Freshness:
         if seen is None:
             return Truth.BUFFER
         if seen.text is not None and same_text(document.text, seen.text):
-            self._agreed[key] = _done(_Agreed(seen.stamp, _digest(document.text)))
+            self._renew(key, noted, _Agreed(seen.stamp, _digest(document.text)))
             return Truth.BUFFER
         clean = agreed.digest == _digest(document.text)
         return Truth.DISK if clean and seen.text is not None else Truth.BOTH
+
+    def _note(self, uri: str, noted: "Future[_Agreed]") -> "Future[_Agreed]":
+        with self._lock:
+            self._agreed[uris.key(uri)] = noted
+        return noted
+
+    def _renew(self, key: str, noted: "Future[_Agreed]", agreed: _Agreed) -> None:
+        """Note `agreed`, unless the document was saved, closed or opened again meanwhile: that is newer."""
+        with self._lock:
+            if self._agreed.get(key) is noted:
+                self._agreed[key] = _done(agreed)
 
     def _at_opening(self, document: OpenDocument) -> _Agreed:
         seen = self._look(document.uri)

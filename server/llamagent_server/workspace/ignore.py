@@ -2,7 +2,7 @@
 
 The rules are git's (gitignore(5)) as ripgrep reads them, so that what is found does not depend on the search program:
 braces mean alternatives, an unclosed bracket means itself, there are no named classes, and a `?` is one byte. Why this
-is written here: docs/decisions/0020-own-gitignore.md.
+is written here: docs/decisions/0013-own-gitignore.md.
 """
 
 import os
