@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -119,6 +118,6 @@ def as_text_field(name: bytes) -> dict[str, Json]:
         return {"bytes": base64.b64encode(name).decode("ascii")}
 
 
-def without_dot(path: str) -> Sequence[str]:
+def without_dot(path: str) -> tuple[str, ...]:
     """The names in a path as the programs give it."""
     return tuple(part for part in path.replace(os.sep, "/").split("/") if part not in ("", "."))

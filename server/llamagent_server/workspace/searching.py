@@ -117,13 +117,13 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
     stopped = ""
     for parts, text in sorted(scope.overlay.items()):
         if _belongs(parts, scope):
-            collector = _Collector(lambda _, parts=parts: parts, found)  # type: ignore[misc]
+            collector = _Collector(_always(parts), found)
             _run(engine.search(query, "-"), scope, text.encode("utf-8", "replace"), b"\n", collector.take, cancel)
             if not collector.summed_up and not cancel.asked:
                 return None
 
     def name(path: str) -> Parts | None:
-        parts = tuple(without_dot(path))
+        parts = without_dot(path)
         return None if parts in scope.overlay or kept.leaves_out(parts) else parts
 
     collector = _Collector(name, found)
@@ -133,6 +133,10 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
     elif not collector.summed_up:
         return None
     return Hits(tuple(sorted(found, key=lambda hit: (hit.parts, hit.number))[:MAX_HITS]), stopped=stopped)
+
+
+def _always(parts: Parts) -> Callable[[str], Parts | None]:
+    return lambda _: parts
 
 
 class _Collector:
