@@ -253,6 +253,14 @@ async def test_hits_in_one_file_and_in_all_are_bounded(project: Project) -> None
     assert found.stopped
 
 
+async def test_hits_in_many_unsaved_documents_are_bounded(project: Project) -> None:
+    for number in range(MAX_HITS // MAX_HITS_PER_FILE + 2):
+        project.open(f"new{number}.txt", "needle(\n" * MAX_HITS_PER_FILE)
+    found = await search(project, "needle")
+    assert len(found.found) == MAX_HITS
+    assert (found.stopped, found.literal) != ("", "it is not a valid regular expression")
+
+
 async def test_a_path_that_leads_nowhere_is_a_problem(project: Project) -> None:
     project.write("a.txt", "x")
     for path, kind in (("no", ProblemKind.MISSING), ("../proj", None), ("..", ProblemKind.REFUSED)):

@@ -118,8 +118,9 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
     for parts, text in sorted(scope.overlay.items()):
         if _belongs(parts, scope):
             collector = _Collector(_always(parts), found)
-            _run(engine.search(query, "-"), scope, text.encode("utf-8", "replace"), b"\n", collector.take, cancel)
-            if not collector.summed_up and not cancel.asked:
+            given = text.encode("utf-8", "replace")
+            status = _run(engine.search(query, "-"), scope, given, b"\n", collector.take, cancel)
+            if status is not None and not collector.summed_up:
                 return None
 
     def name(path: str) -> Parts | None:
