@@ -83,7 +83,7 @@ function M.winbar()
   local file = current_file()
   local parts = { ('%%#LlamagentEditor# proposal %d/%d'):format(view.index, #view.review.files) }
   if file.conflict then
-    table.insert(parts, '%#LlamagentError# you changed the same lines: settle it between the marks')
+    table.insert(parts, '%#LlamagentError# conflict')
   else
     local place = number > 0 and ('%d/%d'):format(number, #list) or tostring(#list)
     table.insert(parts, ('%%#LlamagentDim# hunk %s'):format(place))
