@@ -58,8 +58,8 @@ class Stage:
     def piped(self, script: list[Step], *flags: str, ask: str = "do it") -> subprocess.CompletedProcess[str]:
         return piped(self.arguments(script, "ask", ask, *flags), self.env)
 
-    def terminal(self, script: list[Step], *arguments: str, **size: int) -> Terminal:
-        return Terminal(self.arguments(script, *(arguments or ("ask", "do it"))), self.env, **size)
+    def terminal(self, script: list[Step], *arguments: str, **more: int) -> Terminal:
+        return Terminal(self.arguments(script, *(arguments or ("ask", "do it"))), self.env, **more)
 
     def arguments(self, script: list[Step], *arguments: str) -> list[str]:
         self._script.write_text(json.dumps(script), "utf-8")

@@ -42,15 +42,24 @@ def piped(
 
 
 class Terminal:
-    """The client in a terminal of its own. `raw` is all that it wrote, `shown` the same without colours."""
+    """The client in a terminal of its own, but for its stdout where `output` is a descriptor. `raw` is all that it
+    wrote there, `shown` the same without colours."""
 
-    def __init__(self, arguments: Sequence[str], env: dict[str, str], *, columns: int = 80, rows: int = 24) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        env: dict[str, str],
+        *,
+        columns: int = 80,
+        rows: int = 24,
+        output: int | None = None,
+    ) -> None:
         self._screen, keyboard = pty.openpty()
         fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._process = subprocess.Popen(
             [sys.executable, RUN_CLIENT, *arguments],
             stdin=keyboard,
-            stdout=keyboard,
+            stdout=keyboard if output is None else output,
             stderr=keyboard,
             env={**env, "RUN_CLIENT_TTY": "1"},
             start_new_session=True,

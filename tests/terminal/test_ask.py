@@ -119,6 +119,31 @@ def test_a_file_changed_while_the_diff_is_shown_is_left(stage: Stage) -> None:
     assert stage.answers == [{"applied": False, "failureReason": "a.txt changed on disk since the diff was shown"}]
 
 
+def test_questions_are_seen_although_the_output_goes_elsewhere(stage: Stage) -> None:
+    file = file_in(stage)
+    with (stage.home / "out").open("wb") as out:
+        terminal = stage.terminal([say("Hello."), edit(file, "ONE", end=3), *ended()], output=out.fileno())
+        shown = terminal.expect("Apply to a.txt? [y/N]")
+        terminal.type("y\n")
+        assert terminal.ended() == 0
+    assert "+ONE" in shown
+    assert file.read_bytes() == b"ONE\r\ntwo\r\n"
+    assert "Hello." in (stage.home / "out").read_text("utf-8")
+
+
+def test_json_in_a_terminal_asks_beside_it(stage: Stage) -> None:
+    file = file_in(stage)
+    with (stage.home / "out").open("wb") as out:
+        terminal = stage.terminal([edit(file, "ONE", end=3), *ended()], "ask", "do it", "--json", output=out.fileno())
+        terminal.expect("[y/N]")
+        terminal.type("n\n")
+        terminal.expect("Why not?")
+        terminal.type("\n")
+        assert terminal.ended() == 4
+    lines = (stage.home / "out").read_text("utf-8").splitlines()
+    assert [json.loads(line).get("kind") for line in lines] == ["turn.ended", None]
+
+
 def test_the_trust_question_is_a_yes_or_no(stage: Stage) -> None:
     question = {"message": "Do you trust the folder?", "actions": [{"title": "Trust"}, {"title": "Not now"}]}
     script = [{"ask": "window/showMessageRequest", "params": {"type": 3, **question}}] * 2

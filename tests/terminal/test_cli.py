@@ -1,6 +1,7 @@
 """The command line: what is what, what is wrong with it, and what starting does not cost."""
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import llamagent_terminal
 from llamagent_server import __version__
 from llamagent_server.cli import main
+from tests.terminal.terminals import environment
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,3 +72,25 @@ def test_the_client_knows_nothing_of_the_server_but_the_wire() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("llamagent_server"):
                 named = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
                 assert "llamagent_server.lsp.wire" in named, f"{file.name} imports {node.module}"
+
+
+@pytest.mark.parametrize("argv", [[], ["serve"], ["serve", "--stdio"], ["serve", "-m", "gemma3:4b"]])
+def test_without_a_command_it_serves_an_editor(argv: list[str], tmp_path: Path) -> None:
+    messages = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    done = subprocess.run(
+        [sys.executable, "-m", "llamagent_server", *argv],
+        input=b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies),
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Content-Length: ")
+    assert b'"llamagent-server"' in done.stdout

@@ -6,6 +6,7 @@ The terminal client is an editor without buffers: what it opens is on disk, and 
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -216,7 +217,7 @@ def _take_over(old: Path, new: Path) -> None:
     """Give `new` the mode, the owner and the extended attributes of `old`, but not its times."""
     shutil.copystat(old, new)
     os.utime(new)
-    if os.name == "posix":
+    if sys.platform != "win32":
         was, now = old.stat(), new.stat()
         if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
             os.chown(new, was.st_uid, was.st_gid)
@@ -225,7 +226,7 @@ def _take_over(old: Path, new: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """So that a power cut cannot undo the rename. Windows has no such call, and needs none."""
-    if os.name == "posix":
+    if sys.platform != "win32":
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

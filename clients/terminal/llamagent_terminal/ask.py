@@ -8,7 +8,7 @@ from typing import Any
 from llamagent_terminal import terminal
 from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
-from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, opened
+from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
 from llamagent_terminal.show import ERROR, HARNESS, say
 
 ANSWERED, FAILED, STOPPED, REFUSED, INTERRUPTED = 0, 1, 3, 4, 130
@@ -18,9 +18,9 @@ def ask(text: str, options: Options) -> int:
     """Run one turn on `text`. Returns the exit code: 0 answered, 1 error, 3 a limit, 4 refused, 130 Ctrl-C."""
     terminal.leave_on_hangup()
     screen = make_screen(sys.stderr if options.json else sys.stdout)
-    watcher = _JsonLines() if options.json else None
+    view = View(screen, asking_screen(), _JsonLines() if options.json else None)
     try:
-        with opened(options, screen, watcher) as session:
+        with opened(options, view) as session:
             if options.resume:
                 resume_newest(session)
             result = session.ask(text, read_only=options.read_only)
@@ -56,6 +56,13 @@ def make_screen(stream: Any) -> Screen:
     return Screen(
         stream, colour=terminal.wants_colour(stream), live=live, width=terminal.width if stream.isatty() else None
     )
+
+
+def asking_screen() -> Screen | None:
+    """Where a person sees questions although our output goes elsewhere, as in `ask ... > file`; None: nowhere else."""
+    if terminal.can_ask() and not sys.stdout.isatty():
+        return make_screen(sys.stderr)
+    return None
 
 
 def resume_newest(session: Session) -> None:

@@ -4,13 +4,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from llamagent_terminal import slash, terminal
-from llamagent_terminal.ask import INTERRUPTED, make_screen, resume_newest, say_failed, say_gone
+from llamagent_terminal.ask import INTERRUPTED, asking_screen, make_screen, resume_newest, say_failed, say_gone
 from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
-from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, opened
+from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
 from llamagent_terminal.terminal import raising_interrupts
 
 _HISTORY = "chat_history"
@@ -23,7 +24,7 @@ def chat(options: Options) -> int:
     terminal.leave_on_hangup()
     screen = make_screen(sys.stdout)
     try:
-        with opened(options, screen) as session, _history():
+        with opened(options, View(screen, asking_screen())) as session, _history():
             screen.line(
                 Span(f"llamagent in {options.folder}", Style.BOLD), "   /help lists the commands, Ctrl-D leaves"
             )
@@ -96,11 +97,11 @@ def _user_folder() -> Path:
 @contextmanager
 def _history() -> Iterator[None]:
     """Line editing with what was typed before; a system without readline has neither."""
-    try:
-        import readline
-    except ImportError:
+    if sys.platform == "win32" or find_spec("readline") is None:
         yield
         return
+    import readline
+
     path = _user_folder() / _HISTORY
     readline.set_history_length(_HISTORY_LINES)
     with suppress(OSError):  # none yet, or not readable: then it begins empty

@@ -1,7 +1,6 @@
 """The daemon as a child process, and JSON-RPC with it: one thread reads, everything comes out of one queue in order."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -209,7 +208,7 @@ def _own_group() -> dict[str, Any]:
     """Ctrl-C in the terminal is for this client, which cancels the turn, and not for the daemon."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": os.name == "posix"}
+    return {"start_new_session": True}
 
 
 def _frame(stream: IO[bytes]) -> bytes | None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from llamagent_server.lsp import wire
@@ -55,15 +56,25 @@ class Quit(Exception):
     """The person pressed Ctrl-C a second time."""
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where a person watches. `asking`: where questions are asked, if not there; `watcher`: who is told the trace, if
+    it is not shown as a story."""
+
+    screen: Screen
+    asking: Screen | None = None
+    watcher: Watcher | None = None
+
+
 class Session:
     """`request` serves whatever the daemon asks meanwhile. Ctrl-C stops what runs, a second one raises Quit."""
 
-    def __init__(self, daemon: Daemon, screen: Screen, options: Options, *, watcher: Watcher | None = None) -> None:
-        self.screen = screen
+    def __init__(self, daemon: Daemon, view: View, options: Options) -> None:
+        self.screen = screen = view.screen
         self.folder = options.folder
         self.story = Story(screen)
         self.desk = Desk(
-            screen,
+            view.asking or screen,
             options.folder,
             options.consent,
             asks=can_ask(),
@@ -71,7 +82,7 @@ class Session:
             settled=self.story.settled,
         )
         self._daemon = daemon
-        self._watcher = watcher or self.story
+        self._watcher = view.watcher or self.story
         self._pressed = self._handled = 0
         self._cancel: Callable[[], None] = lambda: None
 
@@ -174,19 +185,19 @@ class Session:
 
 
 @contextmanager
-def opened(options: Options, screen: Screen, watcher: Watcher | None = None) -> Iterator[Session]:
+def opened(options: Options, view: View) -> Iterator[Session]:
     """A daemon of our own, ready to be asked; ended, whatever happens within."""
     daemon = Daemon(options.daemon)
     patience: float | None = _QUITTING_SECONDS
     try:
-        session = Session(daemon, screen, options, watcher=watcher)
+        session = Session(daemon, view, options)
         with on_interrupt(session.press):
             session.initialize(options)
             yield session
         patience = None
     finally:
         with suppress(OSError):  # nobody reads our output any more: the daemon is ended all the same
-            screen.status("")
+            view.screen.status("")
         daemon.end(patience)
 
 
