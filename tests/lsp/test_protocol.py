@@ -297,3 +297,15 @@ async def test_nothing_is_kept_of_messages_that_were_handled(loop: Loopback) -> 
     kept = [protocol._running, protocol._asked, protocol._working, protocol._request_futures, protocol._result_types]
     assert kept == [{}, {}, set(), {}, {}]
     assert protocol.phase is Phase.RUNNING
+
+
+async def test_a_crash_in_one_notification_does_not_make_it_deaf(loop: Loopback) -> None:
+    def crash(_: Any) -> None:
+        raise RuntimeError("ours")
+
+    loop.protocol.fm.feature("x")(crash)
+    loop.protocol.fm.feature("y")(lambda _: "fine")
+    loop.call("x", {})
+    loop.call("y", {}, 1)
+    (reply,) = await until_replied(loop)
+    assert reply["result"] == "fine"

@@ -161,6 +161,15 @@ async def test_a_failed_ask_is_an_error_with_its_kind(project: Path) -> None:
     assert "ollama pull" in error["message"]
 
 
+async def test_a_detached_ask_that_is_taken_back_leaves_no_progress_behind(project: Path) -> None:
+    async with desk(project, [ENDLESS]) as (ed, _):
+        await streaming(ed)
+        waiting = await ed.ask("later", detach=True)
+        await ed.command("unqueue", id=waiting["turn"])
+        await ed.command("cancel")
+        assert ed.asked("llamagent/queued")[-1]["queue"] == []
+
+
 async def test_an_ask_meanwhile_is_queued_and_can_be_taken_back(project: Path) -> None:
     async with desk(project, [ENDLESS]) as (ed, _):
         await streaming(ed)
@@ -229,7 +238,7 @@ async def test_settings_that_are_pushed_count_from_then_on(project: Path) -> Non
             assert (await ed.ask("go"))["answer"] == "right"
 
 
-@pytest.mark.parametrize("answer", [None, [], [None], ["x"], {"url": "x"}])
+@pytest.mark.parametrize("answer", [None, [], [None], ["x"], {"url": "x"}, [{}], [{"url": None}]])
 async def test_an_odd_answer_to_the_question_for_settings_changes_nothing(project: Path, answer: Any) -> None:
     able = {"workspace": {"configuration": True}}
     async with desk(project, [say("right")], capabilities=able) as (ed, _):

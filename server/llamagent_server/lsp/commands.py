@@ -70,7 +70,7 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
     )
     has_bar = session.progress.attach(turn.id, turn.cancel, token)
     if asked.detach:
-        session.tell_failure_of(turn.id)
+        session.detach(turn)
         return Started(turn.session, turn.id)
     try:
         return await turn.result()

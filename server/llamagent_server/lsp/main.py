@@ -19,7 +19,7 @@ from llamagent_server.lsp.transport import Channel, Pipes, Socket
 
 USAGE_ERROR = 2
 MAX_CONNECTIONS = 32
-EXIT_SECONDS = 2.0  # for threads that still wait for something
+EXIT_SECONDS = 3.5  # from the reason to end until the end, whatever still waits for something
 BY_HAND = (
     "llamagent-server speaks the Language Server Protocol with an editor, over stdin and stdout; an editor starts it.\n"
     'To ask from a terminal: llamagent-server ask "..."   More: llamagent-server --help   (Ctrl-C ends this one.)\n'
@@ -65,7 +65,6 @@ def _run(serving: Coroutine[Any, Any, int], options: ServeOptions) -> int:
         serving.close()
         return _wrong(f"the log file cannot be written: {problem}")
     code = asyncio.run(serving)
-    end_within(EXIT_SECONDS, code)
     logs.stop()
     return code
 
@@ -73,9 +72,14 @@ def _run(serving: Coroutine[Any, Any, int], options: ServeOptions) -> int:
 async def _stdio(channel: Channel, start: Start) -> int:
     ending = Ending()
     on_stop_signals(asyncio.get_running_loop(), ending.end_by_signal)
+    guard = asyncio.create_task(_end_in_time(ending))
     code = await serve_client(channel, start, ending)
-    end_within(EXIT_SECONDS, code)
+    await guard
     return code
+
+
+async def _end_in_time(ending: Ending) -> None:
+    end_within(EXIT_SECONDS, await ending.wait())
 
 
 async def _tcp(host: str, port: int, start: Start) -> int:
@@ -90,13 +94,13 @@ async def _tcp(host: str, port: int, start: Start) -> int:
     accepting = asyncio.create_task(_accept(listener, start, endings))
     accepting.add_done_callback(lambda _: stopping.end(1, "no more connections can be taken"))
     code = await stopping.wait()
+    end_within(EXIT_SECONDS, code)
     accepting.cancel()
     listener.close()
     for ending in endings.values():
         ending.end(code, "the server stops")
     if endings:
         await asyncio.wait(endings)
-    end_within(EXIT_SECONDS, code)
     return code
 
 

@@ -142,6 +142,9 @@ class StrictProtocol(LanguageServerProtocol):
         except BadArgument as problem:
             _log.warning("ignored %s: %s", method, problem)
             return
+        except Exception:  # noqa: BLE001 - a fault of ours in one message must not make us deaf
+            _log.exception("%s failed", method)
+            return
         if inspect.iscoroutine(outcome):
             task = asyncio.get_running_loop().create_task(outcome, name=method)
             self._working.add(task)

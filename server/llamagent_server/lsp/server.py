@@ -21,7 +21,7 @@ from llamagent_server.lsp.protocol import Phase, StrictProtocol
 if TYPE_CHECKING:
     from llamagent_server.lsp.session import EditorSession
 
-STOP_SECONDS = 2.0
+STOP_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from llamagent_server.lsp.transport import Channel, Outbox, bodies
 
 PARENT_SECONDS = 1.0  # between two looks at the editor's process
 HELLO_SECONDS = 10.0
-LAST_WORDS_SECONDS = 1.0
+LAST_WORDS_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from llamagent_server.core.events import Event, record
 from llamagent_server.core.messages import Json
+from llamagent_server.errors import LlamagentError
 from llamagent_server.lsp.client import Client, JsonMap, RootFolder
 from llamagent_server.lsp.documents import Documents
 from llamagent_server.lsp.editor import ConnectedEditor, Surroundings
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 SECTION = "llamagent"
 CONFIGURATION_SECONDS = 2.0  # an ask waits this long for the editor's settings
-CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 1.5
 
 _log = logging.getLogger(__name__)
 
@@ -46,13 +47,14 @@ class EditorSession:
         files = Files(documents, lambda: self._made_app().workspace)
         surroundings = Surroundings(files, self._save_policy, self._command_place)
         self.editor = ConnectedEditor(protocol, client, surroundings, self.shown)
-        self.messages = None if client.flags.trace else Messages(protocol, client, self.shown)
+        self._messages = None if client.flags.trace else Messages(protocol, client, self.shown)
         self._trace = TraceSender(protocol) if client.flags.trace else None
         self._overrides = overrides
-        self._settings: Mapping[str, Json] = client.options.settings or {}
+        self._settings: Mapping[str, Json] = _set(client.options.settings or {})
         self._configured = asyncio.Event()
         self._folders = client.folders
         self._app: App | None = None
+        self._detached: set[asyncio.Task[None]] = set()
 
     # --- The agent -------------------------------------------------------------------------------------------------
 
@@ -95,7 +97,7 @@ class EditorSession:
         return self._app
 
     def _listen(self, event: Event) -> None:
-        for listener in (self._trace, self.messages, self.progress):
+        for listener in (self._trace, self._messages, self.progress):
             if listener is not None:
                 listener(event)
 
@@ -103,10 +105,21 @@ class EditorSession:
         queue = tuple(QueuedAsk(turn.id, turn.ask.shown) for turn in waiting)
         self.protocol.tell(QUEUED, record(Queued(session, queue)))
 
-    def tell_failure_of(self, turn: str) -> None:
-        """Nobody waits for the end of this turn: its failure must be told."""
-        if self.messages is not None:
-            self.messages.detached.add(turn)
+    def detach(self, turn: "Turn") -> None:
+        """Nobody waits for the end of `turn`: its failure must be told, and its progress taken down."""
+        if self._messages is not None:
+            self._messages.detached.add(turn.id)
+        task = asyncio.get_running_loop().create_task(self._until_over(turn))
+        self._detached.add(task)
+        task.add_done_callback(self._detached.discard)
+
+    async def _until_over(self, turn: "Turn") -> None:
+        try:
+            await turn.result()
+        except LlamagentError as failure:
+            _log.info("a detached turn failed: %s", failure)
+        finally:
+            self.progress.forget(turn.id)
 
     def change_folders(self, *, added: Sequence[RootFolder], removed: Sequence[RootFolder]) -> None:
         gone = {key(folder.uri) for folder in (*removed, *added)}
@@ -130,22 +143,32 @@ class EditorSession:
         if self.client.registers_configuration:
             registration = types.Registration("llamagent-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION)
             await self._try(types.CLIENT_REGISTER_CAPABILITY, types.RegistrationParams([registration]))
-        await self.pull_settings()
+        # Many editors answer {} where nothing is set: that takes nothing back of what they sent with `initialize`.
+        if settings := await self._pulled():
+            self.set_settings(settings)
         self._configured.set()
+        # Now rather than at the first ask: it notes what open files are like while they are as they were opened.
+        self._made_app()
 
     async def pull_settings(self) -> None:
+        settings = await self._pulled()
+        if settings is not None:
+            self.set_settings(settings)
+
+    async def _pulled(self) -> JsonMap | None:
+        """The editor's settings as it answers when asked; None when it does not."""
         if not self.client.has_configuration:
-            return
+            return None
         params = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
         answer = await self._try(types.WORKSPACE_CONFIGURATION, params)
-        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-            self.set_settings(cast(JsonMap, answer[0]))
+        ours = answer[0] if isinstance(answer, list) and answer else None
+        return _set(cast(JsonMap, ours)) if isinstance(ours, dict) else None
 
     def set_settings(self, settings: JsonMap) -> None:
-        """The editor's settings in place of those it sent before; null means not set."""
-        self._settings = {key: value for key, value in settings.items() if value is not None}
+        """The editor's settings in place of those it sent before."""
+        self._settings = _set(settings)
         if self._app is not None:
-            self._app.set_editor_settings(dict(self._settings))
+            self._app.set_editor_settings(self._settings)
 
     async def _try(self, method: str, params: object) -> object:
         try:
@@ -170,4 +193,9 @@ class EditorSession:
 def _folders(roots: Sequence[RootFolder]) -> tuple[Folder, ...]:
     """Those that are folders of this machine."""
     named = ((root, to_path(root.uri)) for root in roots)
-    return tuple(Folder(root.name or path.name, path, root.uri) for root, path in named if path is not None)
+    return tuple(Folder(root.name or path.name, path, root.uri) for root, path in named if path and path.is_absolute())
+
+
+def _set(settings: JsonMap) -> JsonMap:
+    """What the person set: null means not set."""
+    return {key: value for key, value in settings.items() if value is not None}
