@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from lsprotocol import types
@@ -20,6 +21,7 @@ from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.telling import Messages, TraceSender
 from llamagent_server.lsp.wire import QUEUED, Queued, QueuedAsk
+from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import SavePolicy
 from llamagent_server.workspace.confinement import Folder
 from llamagent_server.workspace.uris import key, to_path
@@ -148,6 +150,7 @@ class EditorSession:
             self.set_settings(settings)
         self._configured.set()
         # Now rather than at the first ask: it notes what open files are like while they are as they were opened.
+        await off_loop(lambda _: import_module("llamagent_server.app"), name="llamagent-import")
         self._made_app()
 
     async def pull_settings(self) -> None:
