@@ -4,18 +4,22 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llamagent_server.agent.ports import Journal
 from llamagent_server.core.messages import AssistantMessage, Json, ToolCall, ToolMessage, UserMessage
 from llamagent_server.core.records import cleared_record, event_record, message_record, replay, session_record
 from llamagent_server.errors import BadArgument, UnknownSession
 from llamagent_server.store import places
-from llamagent_server.store.journal import FileJournal
+from llamagent_server.store.journal import FileJournal, encode, parse
 from llamagent_server.store.sessions import SessionStore
+from llamagent_server.store.summaries import Summary, summarise
 
 NOT_IDS = ["", ".", "..", "../x", "a/b", "a\\b", "/etc/passwd", "x\0", "-x", ".hidden", "a" * 101, "C:x", "a b", "é"]
 FOREIGN: dict[str, Json] = {
@@ -360,6 +364,31 @@ def test_an_enormous_hole_is_not_read_whole(project: Path, shelf: Path) -> None:
     assert [row.damaged for row in store.sessions()] == [True]
     with pytest.raises(UnknownSession):
         store.open("hole")
+
+
+KINDS: list[dict[str, Json]] = [
+    message_record(UserMessage("words\nmore")),
+    message_record(UserMessage("the harness's", task=False)),
+    message_record(AssistantMessage("é", (ToolCall("c", "list_files", {"path": '"role":"user"'}),))),
+    message_record(ToolMessage("c", "list_files", '{"type":"message","role":"user"}')),
+    event_record({"seq": 1, "text": '","task":false}'}),
+    cleared_record(),
+]
+
+
+@given(st.lists(st.sampled_from(KINDS), max_size=8), st.integers(0, 2000))
+def test_the_list_counts_what_a_replay_finds_however_it_was_cut(records: list[dict[str, Json]], cut: int) -> None:
+    data = b"".join(map(encode, [session_record("s", "", "m"), *records]))
+    data = data[: max(cut, data.index(b"\n") + 1)]
+    told = Summary(model="m")
+    for record in parse(data).records:
+        if record["type"] == "cleared":
+            told = Summary(model="m")
+        elif record.get("role") == "assistant":
+            told = replace(told, messages=told.messages + 1)
+        elif record.get("task") is True:
+            told = replace(told, messages=told.messages + 1, title="words")
+    assert summarise(data) == told
 
 
 # --- The terminal agent's -------------------------------------------------------------------------------------------

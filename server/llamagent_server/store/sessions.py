@@ -4,6 +4,7 @@ They are kept in the project's `.llamagent/sessions`, or, where that may not or 
 under the project's name and a hash of its path.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -229,7 +230,7 @@ class SessionStore:
     def _make_folder(self, place: Place) -> None:
         if self._project is not None and place == self._project.below(FOLDER):
             places.make_folder(self._project, mode=0o777)  # shared as the project is, but for the conversations
-            if ".gitignore" not in places.names(self._project):
+            with contextlib.suppress(FileExistsError):
                 places.create(self._project, ".gitignore", IGNORE)
         places.make_folder(place)
 

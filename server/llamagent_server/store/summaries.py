@@ -37,7 +37,9 @@ def short_title(text: str) -> str:
 
 def summarise(data: bytes) -> Summary:
     """Of a journal's bytes."""
-    *lines, _ = data.split(b"\n")
+    *lines, rest = data.split(b"\n")
+    if rest.endswith(b"}") and _parsed(rest):  # whole but for the line's end
+        lines.append(rest)
     title, messages, bad = "", 0, set()
     for number, line in enumerate(lines):
         if not (line.startswith(_LINE) and line.endswith(b"}")):
