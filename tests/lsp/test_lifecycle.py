@@ -150,6 +150,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux: it waits for a process by its descriptor")
 async def test_an_editor_that_was_killed_is_noticed_within_5_seconds() -> None:
     editor = await asyncio.create_subprocess_exec(
         sys.executable, "-c", EDITOR, *SERVE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
@@ -225,7 +226,7 @@ async def test_a_client_that_stops_reading_does_not_stop_the_daemon_from_hearing
 # --- Growth --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux: it reads /proc")
 async def test_ten_thousand_changes_leave_no_growth() -> None:
     uri = "file:///nowhere/a.py"
     item = {"uri": uri, "languageId": "python", "version": 0, "text": "a\n" * 1000}

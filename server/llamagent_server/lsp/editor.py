@@ -28,7 +28,7 @@ from llamagent_server.lsp.wire import (
     Uris,
     parse_known,
 )
-from llamagent_server.lsp.words import words
+from llamagent_server.lsp.words import visible, words
 from llamagent_server.settings import SavePolicy
 from llamagent_server.workspace.uris import key
 
@@ -103,7 +103,9 @@ class ConnectedEditor:
         if not network:
             choices[told.run_with_network] = ConsentDecision.RUN_WITH_NETWORK
         choices |= {told.always: ConsentDecision.ALWAYS, told.refuse: ConsentDecision.REFUSE}
-        chosen = await self._questions.choose(told.command.format(command=command, cwd=cwd), tuple(choices))
+        chosen = await self._questions.choose(
+            told.command.format(command=visible(command), cwd=visible(cwd)), tuple(choices)
+        )
         return Consent(choices.get(chosen or "", ConsentDecision.REFUSE))
 
     # --- Saving ----------------------------------------------------------------------------------------------------
@@ -140,7 +142,9 @@ class ConnectedEditor:
     # --- Questions and notices beside a turn -----------------------------------------------------------------------
 
     async def ask_trust(self, folder: str) -> bool:
-        return await self._agreed(self._words.trusting.format(folder=folder), self._words.trust, self._words.not_now)
+        return await self._agreed(
+            self._words.trusting.format(folder=visible(folder)), self._words.trust, self._words.not_now
+        )
 
     async def ask_download(self, what: str) -> bool:
         return await self._agreed(self._words.download.format(what=what), self._words.yes, self._words.no)

@@ -21,7 +21,7 @@ from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.questions import Questions
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
-from llamagent_server.lsp.words import words
+from llamagent_server.lsp.words import visible, words
 
 DIFF_LINES = 60  # of a diff that is shown within the question
 
@@ -74,7 +74,7 @@ class Reviews:
         while (chosen := await self._questions.choose(message, titles)) == self._words.show_diff:
             diff = "".join(unified(change.path, change.before, change.after) for change in proposal.changes)
             if not await self._shown.show("proposal.diff", diff):
-                message, titles = f"{message}\n{_shortened(diff)}", titles[:2]
+                message, titles = f"{message}\n{visible(_shortened(diff))}", titles[:2]
         return chosen == self._words.accept
 
     # --- The edit --------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _applied(value: object) -> tuple[bool, str | None]:
 def _counted(change: FileChange) -> str:
     added, removed = counts(change.before, change.after)
     note = f", {change.note}" if change.note else ""
-    return f"{change.path} (+{added} −{removed}{note})"
+    return f"{visible(change.path)} (+{added} −{removed}{note})"
 
 
 def _shortened(diff: str) -> str:

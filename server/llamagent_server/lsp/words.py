@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from llamagent_server.workspace.names import shown
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -94,6 +96,11 @@ GERMAN = Words(
 )
 
 _LANGUAGES = {"en": ENGLISH, "fr": FRENCH, "de": GERMAN}
+
+
+def visible(text: str) -> str:
+    """`text` with whatever could hide a part of it written as an escape: one must see what one says yes to."""
+    return "\n".join(shown(line) for line in text.split("\n"))
 
 
 def words(locale: str | None) -> Words:
