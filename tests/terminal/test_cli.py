@@ -93,4 +93,4 @@ def test_without_a_command_it_serves_an_editor(argv: list[str], tmp_path: Path) 
     )
     assert done.returncode == 0
     assert done.stdout.startswith(b"Content-Length: ")
-    assert b'"llamagent-server"' in done.stdout
+    assert b'"serverInfo":{"name":"llamagent"' in done.stdout
