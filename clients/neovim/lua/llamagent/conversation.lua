@@ -44,6 +44,9 @@ local function now_doing(conversation, doing)
   if conversation.doing ~= doing then
     conversation.doing, conversation.since = doing, vim.uv.now()
     say.event('Status', { client_id = conversation.client_id, doing = doing })
+    vim.schedule(function()
+      vim.cmd.redrawstatus({ bang = true })
+    end)
   end
 end
 
@@ -63,7 +66,6 @@ local function turn_started(conversation, event)
   if client then
     require('llamagent.snapshots').begin(client)
   end
-  say.event('TurnStarted', { client_id = conversation.client_id, session = event.session, turn = event.turn })
 end
 
 ---@param conversation llamagent.Conversation
@@ -109,10 +111,8 @@ local on_kind = {
   ['context.gauge'] = function(conversation, event)
     conversation.gauge = event
   end,
-  ['turn.ended'] = function(conversation, event)
+  ['turn.ended'] = function(conversation)
     turn_over(conversation, 'ready')
-    local data = { client_id = conversation.client_id, session = event.session, turn = event.turn }
-    say.event('TurnEnded', vim.tbl_extend('force', data, { stopReason = event.stopReason }))
   end,
 }
 
@@ -128,6 +128,11 @@ function M.on_event(client_id, event)
   end
   for _, listener in ipairs(listeners) do
     listener(client_id, event)
+  end
+  if event.kind == 'turn.started' or event.kind == 'turn.ended' then
+    local name = event.kind == 'turn.started' and 'TurnStarted' or 'TurnEnded'
+    local data = { client_id = client_id, session = event.session, turn = event.turn, stopReason = event.stopReason }
+    say.event(name, data)
   end
 end
 

@@ -295,6 +295,9 @@ conversation.listen(function(client_id, event)
   else
     panel.batch.push(event)
   end
+  if event.kind == 'turn.ended' then
+    panel.batch.flush()
+  end
   if event.kind == 'turn.started' and not ticking then
     ticking = true
     vim.defer_fn(tick, TICK_MS)

@@ -146,7 +146,7 @@ end
 --- With a chosen match Enter takes it; else it sends.
 local function enter()
   if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ 'selected' }).selected >= 0 then
-    api.nvim_feedkeys(vim.keycode('<C-y>'), 'n', false)
+    api.nvim_feedkeys(vim.keycode('<C-y>'), 'ni', false)
   else
     send(false)
   end
@@ -162,7 +162,7 @@ local function arrow(step, key)
     if row == edge and vim.fn.pumvisible() == 0 then
       browse(step)
     else
-      api.nvim_feedkeys(vim.keycode(key), 'n', false)
+      api.nvim_feedkeys(vim.keycode(key), 'ni', false)
     end
   end
 end
@@ -174,8 +174,9 @@ local function cancel()
   end
 end
 
+-- Keys are put before what is typed already (`i`): a fast typist's next letters must not overtake them.
 local function newline()
-  api.nvim_feedkeys(vim.keycode('<CR>'), 'n', false)
+  api.nvim_feedkeys(vim.keycode('<CR>'), 'ni', false)
 end
 
 ---@return llamagent.Key[]

@@ -158,7 +158,8 @@ function Transcript:end_stream(note)
     api.nvim_buf_set_lines(self.bufnr, last, last + 1, true, {})
     last = last - 1
   end
-  self:mark_up(math.max(last + 1, tail.marked))
+  tail.marked = math.min(tail.marked, last + 1)
+  self:mark_up(last + 1)
   self.tail = nil
   if note and note ~= '' then
     local options = { virt_text = { { '  ' .. note, 'LlamagentDim' } }, virt_text_pos = 'eol', hl_mode = 'combine' }
