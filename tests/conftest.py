@@ -1,5 +1,10 @@
-"""For every test: the user's own folder and environment are out of reach, and a skipped test can be made a failure."""
+"""For every test: the user's own folder and environment are out of reach, and a skipped test can be made a failure.
 
+A test marked `cases(name, ...)` runs once for each line of these files in tests/cases, or in the folder that `--cases`
+names, as its argument `case`.
+"""
+
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,11 +12,31 @@ import pytest
 
 # A reason that begins so belongs to another system than this one, and may be skipped even where nothing may.
 ELSEWHERE = "only on "
+CASES = Path(__file__).parent / "cases"
 FROM_THE_PERSON = ("OLLAMA_URL", "OLLAMA_MODEL", "OLLAMA_HOST", "LLAMAGENT_WORKDIR", "NO_COLOR")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nothing-skipped", action="store_true", help="a skipped test fails the run")
+    parser.addoption("--cases", type=Path, default=CASES, metavar="DIR", help="where the banks of cases are")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cases(name, ...): run once for each case of these files")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if (marker := metafunc.definition.get_closest_marker("cases")) is not None:
+        folder = metafunc.config.invocation_params.dir / metafunc.config.getoption("--cases")
+        found = [case for name in marker.args for case in _cases(folder / name)]
+        metafunc.parametrize("case", found, ids=[case["id"] for case in found])
+
+
+def _cases(path: Path) -> list[dict[str, object]]:
+    """The cases of one file; none where another folder has no such file."""
+    if not path.exists() and path.parent != CASES:
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(autouse=True)

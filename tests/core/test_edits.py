@@ -1,8 +1,5 @@
 """Edits: the shared cases, the manner of the file, and what an edit must never do."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +7,8 @@ from hypothesis import strategies as st
 from llamagent_server.core.edits import Edited, EditProblem, ProblemKind, replace, rewrite
 from llamagent_server.core.places import exact_places, tolerant_places
 
-CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases/edits.jsonl").read_text().splitlines()]
 
-
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@pytest.mark.cases("edits.jsonl")
 def test_an_edit_gives_what_the_case_says(case) -> None:  # type: ignore[no-untyped-def]
     result = replace(case["before"], case["old_text"], case["new_text"])
     if "error" in case["expect"]:

@@ -1,18 +1,13 @@
 """Which commands run without asking: the shared cases, and what no alphabet of plain words lets through."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llamagent_server.core.policy import may_run
 
-CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases/commands.jsonl").read_text().splitlines()]
 
-
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@pytest.mark.cases("commands.jsonl")
 def test_a_command_runs_without_asking_only_where_the_case_says_so(case) -> None:  # type: ignore[no-untyped-def]
     assert ("run" if may_run(case["command"], case["allowed"]) else "ask") == case["expect"], case["why"]
 

@@ -1,6 +1,5 @@
 """Where a path leads: the shared cases, the nasty names, and that nothing outside is ever opened."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ from llamagent_server.workspace.confinement import resolve, unique_names
 from llamagent_server.workspace.names import protected, shown
 from tests.workspace.projects import Project
 
-CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases/paths.jsonl").read_text().splitlines()]
 unix = pytest.mark.skipif(os.name == "nt", reason="only on Unix")
 
 
@@ -38,7 +36,7 @@ def folder(root: Path) -> Folder:
 
 
 @unix
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@pytest.mark.cases("paths.jsonl")
 async def test_a_path_leads_where_the_case_says(case, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     project = Project(tmp_path)
     for step in case["setup"]:

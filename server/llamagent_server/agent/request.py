@@ -94,7 +94,8 @@ def read_reply(session: Session, settings: Settings, reply: Reply) -> Step:
     if road(session, settings) is Road.SCHEMA:
         return _constrained(session.ports.specs, session.ports.new_id, reply)
     known = {spec.name: frozenset(_argument_names(spec)) for spec in session.ports.specs}
-    return Step(replace(reply, tool_calls=tuple(canonical(call, known) for call in reply.tool_calls)))
+    calls = tuple(canonical(call, known) for call in reply.tool_calls)
+    return Step(replace(reply, tool_calls=calls), problem=reply.problem)
 
 
 def _constrained(specs: tuple[ToolSpec, ...], new_id: Callable[[str], str], reply: Reply) -> Step:

@@ -10,10 +10,11 @@ from llamagent_server.agent.review import review
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.events import Decision, HarnessDecided, ToolReturned, ToolStarted
-from llamagent_server.core.messages import ToolCall, ToolMessage
+from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
 from llamagent_server.core.policy import EDITS, READ_MODE, READS, Mode, Verdict, may_run
 from llamagent_server.core.proposals import Proposal
 
+RECOVERED = "recovered from a call that was written as text"
 AGAIN = "You made this same call just before; nothing has changed since, so this is the same result. Do something else."
 
 
@@ -133,4 +134,7 @@ def _refused(session: Session, call: ToolCall, words: str) -> ToolResult:
 
 
 def _decide(session: Session, call: ToolCall, decision: Decision, reason: str) -> None:
+    if call.origin is Origin.TEXT:
+        decision = Decision.REPAIR if decision is Decision.ALLOW else decision
+        reason = f"{reason} ({RECOVERED})"
     session.trace.emit(HarnessDecided(decision, reason, call=call.id))

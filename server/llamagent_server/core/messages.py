@@ -91,7 +91,10 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete reply of the model. A reply cut by the length limit carries no tool calls."""
+    """A complete reply of the model. A reply cut by the length limit carries no tool calls.
+
+    `problem`: the text looks like a call, but nothing may be made of it; one line that tells the model why.
+    """
 
     content: str
     thinking: str
@@ -99,3 +102,4 @@ class Reply:
     finish: Finish
     usage: Usage
     latency: Latency
+    problem: str | None = None

@@ -21,6 +21,7 @@ class ReplyBuilder:
     def __init__(self, request: ChatRequest, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._started = clock()
+        self._request = request
         self._first: float | None = None
         self._inline = ThinkSplitter()
         self._texts = {Channel.CONTENT: _Text(), Channel.THINKING: _Text()}
@@ -77,7 +78,14 @@ class ReplyBuilder:
             finish = Finish.TOOL_CALLS if calls else Finish.STOP
         total = self._clock() - self._started
         counted = Usage(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens, total)
-        return Reply(content, thinking.strip(), calls, finish, counted, Latency(self._first, total))
+        whole = Reply(content, thinking.strip(), calls, finish, counted, Latency(self._first, total))
+        return whole if self._calls or not self._request.tools else self._recovered(whole)
+
+    def _recovered(self, whole: Reply) -> Reply:
+        # Here and not at the top: many patterns are compiled for it, and start-up is measured.
+        from llamagent_server.providers.recovery import with_text_calls
+
+        return with_text_calls(whole, self._request, self._taken)
 
     def _deltas(self, pieces: Iterable[tuple[Channel, str]]) -> list[Delta]:
         shown = ((channel, self._texts[channel].add(text)) for channel, text in pieces)
