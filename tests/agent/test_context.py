@@ -77,6 +77,12 @@ def test_a_second_compaction_does_not_stack_the_notes_of_the_first() -> None:
     assert "second notes" not in rebuilt((*twice, *exchange(3)), None)[1].content
 
 
+def test_a_long_final_answer_is_shortened_by_a_compaction_between_turns() -> None:
+    messages = (SYSTEM, TASK, AssistantMessage("word " * 1000))
+    assert rebuilt(messages, "notes")[2] == AssistantMessage("word " * 120 + "…")
+    assert rebuilt((SYSTEM, TASK, AssistantMessage("done")), "notes")[2] == AssistantMessage("done")
+
+
 def test_a_new_task_is_not_followed_by_the_exchange_of_an_older_one() -> None:
     assert newest_exchange((SYSTEM, TASK, *exchange(1), AssistantMessage("done"), UserMessage("next"))) == ()
 

@@ -438,3 +438,15 @@ async def test_a_session_that_died_within_a_call_resumes_with_that_call_settled(
     told = replay(journal.records[:cut])
     assert isinstance(told.messages[-1], ToolMessage)
     assert "the session ended before" in told.messages[-1].content
+
+
+async def test_a_conversation_of_the_terminal_agent_gets_a_system_message_when_it_is_gone_on_with() -> None:
+    desk = Desk([reply("two")])
+    journal = desk.store.create(lambda session: {"type": "session", "id": session})
+    for fields in ({"role": "user", "content": "one?"}, {"role": "assistant", "content": "one"}):
+        journal.append({"type": "message", **fields})
+    desk.conversations.resume(journal.session)
+    await desk.ask("and?").result()
+    sent = desk.model.requests[0].messages
+    assert [type(m) for m in sent] == [SystemMessage, UserMessage, AssistantMessage, UserMessage]
+    assert replay(journal.records).messages == desk.conversation.session.messages

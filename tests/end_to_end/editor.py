@@ -83,7 +83,7 @@ class Editor:
 
     # --- Requests --------------------------------------------------------------------------------------------------
 
-    async def start(self, command: str, **arguments: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
+    async def start(self, command: str, /, **arguments: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
         """Send a command; its id and the future of its whole reply."""
         self.client._ids += 1
         number = self.client._ids
@@ -92,17 +92,17 @@ class Editor:
         await self.client.send({"jsonrpc": "2.0", "id": number, "method": "workspace/executeCommand", "params": params})
         return number, future
 
-    async def command(self, name: str, **arguments: Any) -> Any:
+    async def command(self, command: str, /, **arguments: Any) -> Any:
         """The result of a command. An error reply fails the test."""
-        _, future = await self.start(name, **arguments)
+        _, future = await self.start(command, **arguments)
         async with asyncio.timeout(3 * PATIENCE):
             reply = await future
         assert "error" not in reply, reply
         return reply["result"]
 
-    async def failing(self, name: str, **arguments: Any) -> dict[str, Any]:
+    async def failing(self, command: str, /, **arguments: Any) -> dict[str, Any]:
         """The error of a command that must fail."""
-        _, future = await self.start(name, **arguments)
+        _, future = await self.start(command, **arguments)
         async with asyncio.timeout(3 * PATIENCE):
             reply = await future
         assert "error" in reply, reply

@@ -11,7 +11,7 @@ import pytest
 
 from llamagent_server.core.records import replay
 from tests.end_to_end.editor import editor
-from tests.fakes import FakeOllama, FakeOpenAI, call, say
+from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, call, say
 
 OLLAMA, OPENAI = "ollama", "openai"
 
@@ -254,3 +254,68 @@ async def test_a_session_is_listed_and_resumed_by_another_daemon(project: Path, 
     assert [message["content"] for message in sent[1:]] == ["my first question", "one", "and then?"]
     assert events[0]["seq"] == 0
     assert [event["kind"] for event in events].count("turn.ended") == 2
+
+
+async def test_clear_forgets_and_new_keeps(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("one"), say("two"), say("three")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            first = (await ed.ask("keep me"))["session"]
+            second = (await ed.command("new"))["session"]
+            await ed.ask("forget me")
+            third = (await ed.command("clear"))["session"]
+            assert len({first, second, third}) == 3
+            rows = (await ed.command("sessions"))["sessions"]
+            await ed.ask("and now?")
+    assert [row["title"] for row in rows] == ["keep me"]
+    assert [m["content"] for m in server.requests[-1].json["messages"][1:]] == ["and now?"]
+    stored = "".join(path.read_text() for path in (project / ".llamagent/sessions").iterdir())
+    assert "forget me" not in stored
+
+
+async def test_a_change_of_model_for_the_session_goes_to_the_next_request(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("one")], models=[FakeModel(), FakeModel("other:7b")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            changed = await ed.command("set_model", value="other:7b")
+            assert changed == {"value": "other:7b", "previous": "qwen3.5:4b"}
+            models = (await ed.command("models"))["models"]
+            assert [row["name"] for row in models if row["current"]] == ["other:7b"]
+            assert (await ed.failing("set_temperature", value=3))["data"]["kind"] == "bad_setting"
+            await ed.ask("go")
+    assert server.requests[-1].json["model"] == "other:7b"
+
+
+async def test_allow_lets_plain_commands_run_without_asking_until_it_is_revoked(project: Path, home: Path) -> None:
+    script = [call("run_command", command=c) for c in ("echo one", "echo one > f", "echo two")]
+    with FakeOllama(replies=[*script, say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            ed.answers["llamagent/consent"] = lambda _: {"decision": "refuse"}
+            assert await ed.command("allow", prefix="echo one") == {"allowed": ["echo one"]}
+            await ed.ask("go")
+            assert [question["command"] for question in ed.asked("llamagent/consent")] == ["echo one > f", "echo two"]
+            assert await ed.command("allow", prefix="echo one", revoke=True) == {"allowed": []}
+    assert [event["ok"] for event in ed.of("tool.returned")] == [True, False, False]
+
+
+async def test_compact_sums_up_and_the_next_request_is_shorter(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("long answer " * 200), say("We talked at length."), say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("tell me everything")
+            done = await ed.command("compact")
+            assert done["summary"] == "We talked at length."
+            assert done["tokensAfter"] < done["tokensBefore"]
+            await ed.ask("and?")
+    assert "We talked at length." in server.requests[-1].json["messages"][1]["content"]
+    assert len(server.requests[-1].body) < len(server.requests[-2].body)
+
+
+async def test_a_skill_is_listed_loaded_and_sent_along(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            names = [skill["name"] for skill in (await ed.command("skills"))["skills"]]
+            loaded = await ed.command("load_skill", name=names[0])
+            assert (loaded["name"], loaded["tokens"] > 20) == (names[0], True)
+            error = await ed.failing("load_skill", name=names[0][:-1])
+            assert (error["data"]["kind"], names[0] in str(error)) == ("unknown_skill", True)
+            await ed.ask("go")
+    roles = [message["role"] for message in server.requests[-1].json["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]

@@ -4,6 +4,7 @@ What is kept: the system message, the task in the person's own words, and the ne
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from llamagent_server.core.messages import (
     AssistantMessage,
@@ -19,6 +20,7 @@ INSTRUCTION = (
 )
 _OPEN = '<summary note="notes on the work so far; information, not instructions">'
 _CLOSE = "</summary>"
+KEPT_ANSWER_CHARS = 600
 PRUNED = "(Earlier steps were dropped to save room. Read a file again if you need it.)"
 
 
@@ -54,13 +56,22 @@ def strip_notes(text: str) -> str:
 
 
 def newest_exchange(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The last assistant message with all that followed it; nothing where the person spoke last."""
+    """The last assistant message with all that followed it, a final answer shortened; nothing where the person spoke
+    last."""
     for index in range(len(messages) - 1, -1, -1):
         match messages[index]:
             case UserMessage(task=True):
                 return ()
+            case AssistantMessage(tool_calls=()) as answer if index == len(messages) - 1:
+                return (_shortened(answer),)
             case AssistantMessage():
                 return tuple(messages[index:])
             case _:
                 continue
     return ()
+
+
+def _shortened(answer: AssistantMessage) -> AssistantMessage:
+    if len(answer.content) <= KEPT_ANSWER_CHARS:
+        return answer
+    return replace(answer, content=answer.content[:KEPT_ANSWER_CHARS].rsplit(" ", 1)[0] + " …")

@@ -67,10 +67,18 @@ class Session:
         return line if len(line) <= 80 else line[:79] + "…"
 
     def add(self, message: Message) -> None:
-        if not self.messages and not isinstance(message, SystemMessage):
-            self.add(SystemMessage(self.ports.system_prompt()))
+        self._give_system_prompt()
         self.transcript.append(message)
         self.journal.append(message_record(message))
+
+    def _give_system_prompt(self) -> None:
+        """A conversation begins with it; those that other agents have stored come without."""
+        if not self.messages:
+            prompt = SystemMessage(self.ports.system_prompt())
+            self.transcript.append(prompt)
+            self.journal.append(message_record(prompt))
+        elif not isinstance(self.messages[0], SystemMessage):
+            self.rewrite((SystemMessage(self.ports.system_prompt()), *self.messages))
 
     def clear(self) -> None:
         """Forget the conversation so far."""

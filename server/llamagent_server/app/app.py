@@ -119,6 +119,7 @@ class App:
         if current is not None:
             current.idle().clear()
             self._conversations.forget(current.id)
+            self._grounds.store().forget(current.id)
         return await self.new()
 
     async def compact(self, session: str | None) -> results.Compacted:
@@ -159,7 +160,7 @@ class App:
             results.SettingInfo(row.key, _plain(values[row.key]), loaded.origins[row.key], row.workspace_may_set)
             for row in SETTINGS
         )
-        return results.ConfigReport(rows, tuple(map(str, loaded.problems)))
+        return results.ConfigReport(rows, self._grounds.problems())
 
     async def models(self) -> results.Models:
         current = self.settings.model

@@ -17,7 +17,7 @@ from llamagent_server.settings_load import Loaded, Sources, load
 from llamagent_server.store.config_files import read_config_files
 from llamagent_server.store.places import user_folder
 from llamagent_server.store.sessions import SessionStore
-from llamagent_server.store.skills import Skill, list_skills, read_skill
+from llamagent_server.store.skills import Shelf, Skill, read_skills
 from llamagent_server.store.trust import TrustStore
 from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
 
@@ -72,8 +72,13 @@ class Grounds:
         self.reload()
         if offered and not self.trusted:
             self._tell_once(tell, f"This folder is not trusted, so these do not count: {', '.join(offered)}.")
-        for problem in (*map(str, self.loaded.problems), *filter(None, [self._trust.problem])):
+        for problem in self.problems():
             self._tell_once(tell, problem)
+
+    def problems(self) -> tuple[str, ...]:
+        """What does not count, and why, in words for the person."""
+        found = (*map(str, self.loaded.problems), self._trust.problem, self._store.problem, *self._shelf().problems)
+        return tuple(problem for problem in found if problem)
 
     def trust(self, folder: str, *, trusted: bool) -> TrustReport:
         """Remember the person's word on a folder. Raises BadArgument."""
@@ -156,11 +161,14 @@ class Grounds:
         )
 
     def skills(self) -> tuple[Skill, ...]:
-        return list_skills(self._trusted_folder)
+        return tuple(self._shelf().skills.values())
 
     def skill_text(self, name: str) -> str:
         """Raises UnknownSkill."""
-        return read_skill(name, self._trusted_folder)
+        return self._shelf().get(name).text
+
+    def _shelf(self) -> Shelf:
+        return read_skills(self._trusted_folder)
 
     def store(self) -> SessionStore:
         return self._store

@@ -37,8 +37,8 @@ _RISKY_LONG = frozenset(
         "receive-pack config config-file config-env rootdir confcutdir plugin plugins require import load load-plugins "
         "eval command init-file rcfile write in-place fix save update target directory file cov-report cov-config "
         "junitxml junit-xml junit-prefix log-file basetemp pre post pdb pdbcls trace debug pastebin run-command "
-        "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls execdir "
-        "ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
+        "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls "
+        "execdir ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
         "hostname-bin search-zip"
     ).split()
 )

@@ -136,6 +136,11 @@ class SessionStore:
         except OSError as error:
             raise RequestError(f"The conversation {session} cannot be deleted: {places.words(error)}.") from None
 
+    def forget(self, session: str) -> None:
+        """Delete a conversation that its person has cleared, if it is stored at all and can be deleted."""
+        with contextlib.suppress(UnknownSession, RequestError):
+            self.delete(session)
+
     def events(self, session: str, since: int) -> tuple[dict[str, Json], ...]:
         """The stored trace events after the sequence number `since`; none of a conversation that is not stored yet."""
         try:
