@@ -80,7 +80,7 @@ end
 ---@return string[]
 local function help_lines(result)
   local lines = vim.tbl_map(function(row)
-    return (':Llamagent %-16s %s'):format(row.name:gsub("^llamagent%.", ""), row.help)
+    return (':Llamagent %-16s %s'):format(row.name:gsub('^llamagent%.', ''), row.help)
   end, result.commands)
   for _, command in ipairs(commands.OWN) do
     table.insert(lines, (':Llamagent %-16s %s'):format(command.name, command.help))

@@ -93,13 +93,26 @@ function M.find(name)
   end
 end
 
+-- What the picker shows first.
+local EVERYDAY =
+  { 'ask', 'review', 'accept', 'reject', 'cancel', 'panel', 'new', 'sessions', 'models', 'skills', 'compact' }
+
 --- The commands that a person can type, those of every day first.
 ---@return llamagent.Command[]
 function M.visible()
-  local all = vim.list_extend(vim.list_slice(M.SERVER), M.OWN)
-  return vim.tbl_filter(function(command)
-    return not command.hidden
-  end, all)
+  local rank = {}
+  for place, name in ipairs(EVERYDAY) do
+    rank[name] = place
+  end
+  local first, rest = {}, {}
+  for _, command in ipairs(vim.list_extend(vim.list_slice(M.SERVER), M.OWN)) do
+    if rank[command.name] then
+      first[rank[command.name]] = command
+    elseif not command.hidden then
+      table.insert(rest, command)
+    end
+  end
+  return vim.list_extend(first, rest)
 end
 
 return M

@@ -71,6 +71,7 @@ local DEFAULTS = {
     harness = '◆ ',
     tool = '▸ ',
     editor = '± ',
+    waits = '? ',
     ended = '■ ',
     error = '✗ ',
   },

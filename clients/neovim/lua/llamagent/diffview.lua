@@ -199,13 +199,18 @@ local function watch_windows()
   })
 end
 
+-- To Neovim both sides of a diff are alike: what only one side has is "added". Here one side is the future.
+local REMOVED = 'DiffAdd:LlamagentDiffRemoved,DiffDelete:LlamagentDiffFill'
+local ADDED = 'DiffDelete:LlamagentDiffFill'
+
 ---@param win integer
 ---@param bufnr integer
----@param winbar string
-local function put_in_window(win, bufnr, winbar)
+---@param options table<string, any>
+local function put_in_window(win, bufnr, options)
   windows.set(win, { winfixbuf = false, diff = false })
   api.nvim_win_set_buf(win, bufnr)
-  windows.set(win, { winfixbuf = true, winbar = winbar, foldenable = true, spell = false, cursorline = true })
+  local common = { winfixbuf = true, foldenable = true, spell = false, cursorline = false, fillchars = 'diff:╱' }
+  windows.set(win, vim.tbl_extend('force', common, options))
   api.nvim_win_call(win, vim.cmd.diffthis)
 end
 
@@ -225,8 +230,9 @@ function M.show_file(review, index)
     vim.bo[shown.file_buf].modifiable = false
   end
   shown.proposal_buf = scratch(file.name, file.proposed, filetype_of(file))
-  put_in_window(shown.left, shown.file_buf, file_winbar(file))
-  put_in_window(shown.right, shown.proposal_buf, "%{%v:lua.require'llamagent.diffview'.winbar()%}")
+  put_in_window(shown.left, shown.file_buf, { winbar = file_winbar(file), winhighlight = REMOVED })
+  local winbar = "%{%v:lua.require'llamagent.diffview'.winbar()%}"
+  put_in_window(shown.right, shown.proposal_buf, { winbar = winbar, winhighlight = ADDED })
   watch_proposal(shown.proposal_buf)
   local map = reviewkeys.keys(shown)
   local give_back = keys.set(shown.file_buf, map)
@@ -308,7 +314,7 @@ function M.close(review)
   local in_review = vim.tbl_contains({ shown.left, shown.right }, api.nvim_get_current_win())
   for _, win in ipairs({ shown.left, shown.right }) do
     if api.nvim_win_is_valid(win) then
-      windows.set(win, { diff = false, winfixbuf = false, winbar = '' })
+      windows.set(win, { diff = false, winfixbuf = false, winbar = '', winhighlight = '', fillchars = '' })
       pcall(api.nvim_win_close, win, true)
     end
   end

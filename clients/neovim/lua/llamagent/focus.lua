@@ -58,17 +58,26 @@ local function poll(action, wanted)
   end, POLL_MS)
 end
 
---- Run `action` as soon as the person is free; answers whether that was at once. It is dropped when `wanted` says no.
+--- Run `action` as soon as the person is free; it is dropped when `wanted` says no. Where that takes longer than a
+--- pause, `waits` is called once, to say so.
 ---@param action fun()
 ---@param wanted fun(): boolean
----@return boolean at_once
-function M.when_free(action, wanted)
+---@param waits fun()
+function M.when_free(action, wanted, waits)
   if M.is_free() then
     action()
-    return true
+    return
   end
-  poll(action, wanted)
-  return false
+  local acted = false
+  poll(function()
+    acted = true
+    action()
+  end, wanted)
+  vim.defer_fn(function()
+    if not acted and wanted() then
+      waits()
+    end
+  end, config.options.review.idle_ms + 2 * POLL_MS)
 end
 
 return M

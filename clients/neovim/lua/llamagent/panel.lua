@@ -55,8 +55,8 @@ end
 local function following(panel, write)
   local follow = vim.tbl_filter(windows.at_end, windows_of(panel))
   write()
-  local folds = panel.transcript.unfolded
-  panel.transcript.unfolded = {}
+  local folds = panel.transcript.page.unfolded
+  panel.transcript.page.unfolded = {}
   for _, win in ipairs(windows_of(panel)) do
     make_folds(win, folds)
   end
@@ -69,7 +69,7 @@ end
 ---@param panel llamagent.Panel
 local function show_empty(panel)
   api.nvim_buf_clear_namespace(panel.bufnr, ns_empty, 0, -1)
-  if panel.transcript:bottom() == 0 then
+  if panel.transcript.page:bottom() == 0 then
     local options = { virt_text = { { EMPTY, 'LlamagentDim' } }, virt_text_pos = 'overlay' }
     api.nvim_buf_set_extmark(panel.bufnr, ns_empty, 0, 0, options)
   end
@@ -158,11 +158,10 @@ local function dress(win, panel)
     foldmethod = 'manual',
     foldenable = true,
     foldtext = "v:lua.require'llamagent.winbar'.foldtext()",
-    fillchars = 'fold: ',
     winfixwidth = true,
   })
-  make_folds(win, panel.transcript:folds())
-  panel.transcript.unfolded = {}
+  make_folds(win, panel.transcript.page:folds())
+  panel.transcript.page.unfolded = {}
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(panel.bufnr), 0 })
 end
 

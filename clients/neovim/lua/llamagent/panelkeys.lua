@@ -10,7 +10,7 @@ local say = require('llamagent.say')
 ---@param step 1|-1
 local function go_to_turn(panel, step)
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local rows = panel.transcript:turns()
+  local rows = panel.transcript.page:turns()
   local target = vim.iter(step == 1 and rows or vim.iter(rows):rev():totable()):find(function(turn)
     return step == 1 and turn > row or step == -1 and turn < row
   end)

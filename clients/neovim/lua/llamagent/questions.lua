@@ -45,14 +45,13 @@ local function raise(question)
   table.insert(open, question)
   require('llamagent.panel').hint(question.client_id, question.id, 'waits for you: ' .. question.text)
   say.event('Question', { client_id = question.client_id, id = question.id, text = question.text })
-  local at_once = focus.when_free(function()
+  focus.when_free(function()
     show(question)
   end, function()
     return not question.over and not question.shown
-  end)
-  if not at_once then
+  end, function()
     say.info('a question waits until you pause: ' .. question.text)
-  end
+  end)
 end
 
 local CHOICES = {

@@ -237,14 +237,13 @@ local function present(review)
   if M.is_small(review) and require('llamagent.panel').is_visible(review.client_id) then
     return
   end
-  local at_once = focus.when_free(function()
+  focus.when_free(function()
     M.show(review)
   end, function()
     return not review.over and not diffview.is_open()
-  end)
-  if not at_once then
+  end, function()
     say.info(('an edit of %s waits for your review (:Llamagent review)'):format(what))
-  end
+  end)
 end
 
 --- Show the oldest review that waits, once no other is shown.

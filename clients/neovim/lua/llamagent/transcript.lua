@@ -1,15 +1,11 @@
---- The panel's buffer: blocks appended, the model's words streamed at the end, folds and hints kept as marks.
+--- A conversation on the panel's page: trace events in their order, the model's words as they stream.
 local M = {}
 
 local api = vim.api
 local config = require('llamagent.config')
 local markdown = require('llamagent.markdown')
+local page = require('llamagent.page')
 local render = require('llamagent.render')
-
-local ns = api.nvim_create_namespace('llamagent.text')
-local ns_fold = api.nvim_create_namespace('llamagent.fold')
-local ns_turn = api.nvim_create_namespace('llamagent.turn')
-local ns_hint = api.nvim_create_namespace('llamagent.hint')
 
 ---@class llamagent.Tail
 ---@field channel 'content'|'thinking'
@@ -19,12 +15,10 @@ local ns_hint = api.nvim_create_namespace('llamagent.hint')
 ---@field fence? llamagent.Fence
 
 ---@class llamagent.Transcript
----@field bufnr integer
+---@field page llamagent.Page
 ---@field root? string
 ---@field tail? llamagent.Tail what streams just now
 ---@field last_error? string
----@field reviews table<string, integer> the last row of a proposal's diff, as an extmark, by review
----@field unfolded {first: integer, last: integer}[] folds still to be made in the windows
 local Transcript = {}
 Transcript.__index = Transcript
 
@@ -33,92 +27,35 @@ Transcript.__index = Transcript
 ---@param root? string the project's folder
 ---@return llamagent.Transcript
 function M.new(bufnr, root)
-  return setmetatable({ bufnr = bufnr, root = root, reviews = {}, unfolded = {} }, Transcript)
-end
-
----@return integer row behind the last line; 0 in an empty buffer
-function Transcript:bottom()
-  local count = api.nvim_buf_line_count(self.bufnr)
-  return count == 1 and api.nvim_buf_get_lines(self.bufnr, 0, 1, true)[1] == '' and 0 or count
-end
-
----@param lines string[]
----@return integer row of the first of them
-function Transcript:append(lines)
-  local row = self:bottom()
-  local clean = vim.tbl_map(function(line)
-    return (line:gsub('\n', ' '))
-  end, lines)
-  api.nvim_buf_set_lines(self.bufnr, row == 0 and 0 or row, -1, true, clean)
-  return row
-end
-
----@param row integer
----@param sign string
----@param group string
-function Transcript:sign(row, sign, group)
-  local text = config.options.signs[sign]
-  api.nvim_buf_set_extmark(self.bufnr, ns, row, 0, { sign_text = text, sign_hl_group = group, right_gravity = false })
-end
-
----@param spans llamagent.Span[]
----@param offset integer
-function Transcript:paint(spans, offset)
-  for _, span in ipairs(spans) do
-    local options = { end_col = span.to, hl_group = span.group, strict = false }
-    api.nvim_buf_set_extmark(self.bufnr, ns, offset + span.row, span.from, options)
-  end
-end
-
----@param first integer
----@param last integer
----@param over integer so many lines stay open
-function Transcript:fold(first, last, over)
-  if last - first + 1 > over then
-    api.nvim_buf_set_extmark(self.bufnr, ns_fold, first, 0, { end_row = last })
-    table.insert(self.unfolded, { first = first, last = last })
-  end
-end
-
----@param block llamagent.Block
----@return integer row
-function Transcript:add_block(block)
-  local row = self:append(block.lines)
-  if block.sign then
-    self:sign(row, block.sign, block.group or 'LlamagentDim')
-  end
-  if block.whole then
-    for i, line in ipairs(block.lines) do
-      table.insert(block.spans, { row = i - 1, from = 0, to = #line, group = block.group })
-    end
-  end
-  self:paint(block.spans, row)
-  if block.fold_from then
-    local over = config.options.panel[block.diff and 'fold_diff_over' or 'fold_over']
-    self:fold(row + block.fold_from, row + #block.lines - 1, over)
-  end
-  return row
+  return setmetatable({ page = page.new(bufnr), root = root }, Transcript)
 end
 
 --- Highlight the finished lines of the streaming text.
 ---@param stop integer the row behind the last finished one
 function Transcript:mark_up(stop)
   local tail = assert(self.tail)
-  local lines = api.nvim_buf_get_lines(self.bufnr, tail.marked, stop, true)
-  for i, line in ipairs(lines) do
+  for i, line in ipairs(self.page:lines(tail.marked, stop)) do
     local row = tail.marked + i - 1
     if tail.channel == 'thinking' then
-      self:paint({ { row = row, from = 0, to = #line, group = 'LlamagentThinking' } }, 0)
+      self.page:paint({ { row = row, from = 0, to = #line, group = 'LlamagentThinking' } }, 0)
     elseif tail.fence and markdown.closes(line, tail.fence) then
-      local code = api.nvim_buf_get_lines(self.bufnr, tail.fence.row, row, true)
-      self:paint(markdown.code(code, tail.fence.language, tail.fence.row), 0)
+      local code = self.page:lines(tail.fence.row, row)
+      self.page:paint(markdown.code(code, tail.fence.language, tail.fence.row), 0)
       tail.fence = nil
     elseif not tail.fence then
       tail.fence = markdown.opens(line, row)
-      self:paint(markdown.line(line, row), 0)
+      self.page:paint(markdown.line(line, row), 0)
     end
   end
   tail.marked = stop
+end
+
+---@param channel 'content'|'thinking'
+function Transcript:begin_stream(channel)
+  local row = self.page:append({ '' })
+  local thinking = channel == 'thinking'
+  self.page:sign(row, thinking and 'thinking' or 'model', thinking and 'LlamagentThinking' or 'LlamagentModel')
+  self.tail = { channel = channel, row = row, text = '', marked = row }
 end
 
 --- Words of the model as they come.
@@ -133,17 +70,11 @@ function Transcript:stream(channel, text)
     if text == '' then
       return
     end
-    local row = self:append({ '' })
-    local thinking = channel == 'thinking'
-    self:sign(row, thinking and 'thinking' or 'model', thinking and 'LlamagentThinking' or 'LlamagentModel')
-    self.tail = { channel = channel, row = row, text = '', marked = row }
+    self:begin_stream(channel)
   end
   self.tail.text = self.tail.text .. text
-  local last = api.nvim_buf_line_count(self.bufnr) - 1
-  local width = #api.nvim_buf_get_lines(self.bufnr, last, last + 1, true)[1]
-  local lines = vim.split((text:gsub('\r', '')), '\n', { plain = true })
-  api.nvim_buf_set_text(self.bufnr, last, width, last, width, lines)
-  self:mark_up(api.nvim_buf_line_count(self.bufnr) - 1)
+  self.page:append_text((text:gsub('\r', '')))
+  self:mark_up(self.page:bottom() - 1)
 end
 
 --- The streaming text is complete: it is highlighted to its end, and thinking is folded away.
@@ -153,20 +84,19 @@ function Transcript:end_stream(note)
   if not tail then
     return
   end
-  local last = api.nvim_buf_line_count(self.bufnr) - 1
-  while last > tail.row and api.nvim_buf_get_lines(self.bufnr, last, last + 1, true)[1] == '' do
-    api.nvim_buf_set_lines(self.bufnr, last, last + 1, true, {})
+  local last = self.page:bottom() - 1
+  while last > tail.row and self.page:lines(last, last + 1)[1] == '' do
+    self.page:cut(last)
     last = last - 1
   end
   tail.marked = math.min(tail.marked, last + 1)
   self:mark_up(last + 1)
   self.tail = nil
   if note and note ~= '' then
-    local options = { virt_text = { { '  ' .. note, 'LlamagentDim' } }, virt_text_pos = 'eol', hl_mode = 'combine' }
-    api.nvim_buf_set_extmark(self.bufnr, ns, last, 0, options)
+    self.page:remark(last, note)
   end
   if tail.channel == 'thinking' then
-    self:fold(tail.row, last, config.options.panel.fold_over)
+    self.page:fold(tail.row, last, config.options.panel.fold_over)
   end
 end
 
@@ -175,11 +105,10 @@ end
 ---@param text string?
 ---@param note? string
 function Transcript:whole(channel, text, note)
-  if not text or not text:find('%S') then
-    return
+  if text and text:find('%S') then
+    self:stream(channel, text)
+    self:end_stream(note)
   end
-  self:stream(channel, text)
-  self:end_stream(note)
 end
 
 ---@param event llamagent.Event
@@ -190,7 +119,7 @@ function Transcript:replied(event)
     self:end_stream(note)
   elseif tail and tail.channel == 'content' then
     -- What was shown is not what came: the reply as a whole is the truth.
-    api.nvim_buf_set_lines(self.bufnr, tail.row, -1, true, {})
+    self.page:cut(tail.row)
     self.tail = nil
     self:whole('content', event.content, note)
   else
@@ -203,7 +132,25 @@ function Transcript:replied(event)
   end
   local calls = render.calls(event)
   if calls then
-    self:add_block(calls)
+    self.page:add(calls)
+  end
+end
+
+---@param event llamagent.Event
+function Transcript:add_block(event)
+  local block = render.block(event, self.root)
+  if not block then
+    return
+  end
+  self:end_stream()
+  if event.kind == 'turn.started' and self.page:bottom() > 0 then
+    self.page:append({ '' })
+  end
+  local row = self.page:add(block)
+  if event.kind == 'turn.started' then
+    self.page:mark_turn(row)
+  elseif event.kind == 'turn.ended' then
+    self.last_error = event.error
   end
 end
 
@@ -211,141 +158,93 @@ end
 function Transcript:add(event)
   if event.kind == 'model.delta' then
     self:stream(event.channel, event.text)
-    return
   elseif event.kind == 'model.replied' then
     self:replied(event)
-    return
-  end
-  local block = render.block(event, self.root)
-  if not block then
-    return
-  end
-  self:end_stream()
-  if event.kind == 'turn.started' and self:bottom() > 0 then
-    self:append({ '' })
-  end
-  local row = self:add_block(block)
-  if event.kind == 'turn.started' then
-    api.nvim_buf_set_extmark(self.bufnr, ns_turn, row, 0, {})
-  elseif event.kind == 'edit.proposed' then
-    local last = row + #block.lines - 1
-    self.reviews[event.reviewId] = api.nvim_buf_set_extmark(self.bufnr, ns_hint, last, 0, {})
-  elseif event.kind == 'turn.ended' then
-    self.last_error = event.error
+  else
+    self:add_block(event)
   end
 end
 
---- Old lines go when there are too many of them; marks and folds move along.
+--- Old lines go when there are too many of them.
 function Transcript:trim()
   local most = config.options.panel.max_lines
-  local extra = api.nvim_buf_line_count(self.bufnr) - most
-  if extra > most / 10 then
-    api.nvim_buf_set_lines(self.bufnr, 0, extra, true, {})
-    if self.tail then
-      self.tail.row = math.max(0, self.tail.row - extra)
-      self.tail.marked = math.max(0, self.tail.marked - extra)
-      if self.tail.fence then
-        self.tail.fence.row = math.max(0, self.tail.fence.row - extra)
-      end
+  local extra = api.nvim_buf_line_count(self.page.bufnr) - most
+  if extra <= most / 10 then
+    return
+  end
+  self.page:drop(extra)
+  local tail = self.tail
+  if tail then
+    tail.row = math.max(0, tail.row - extra)
+    tail.marked = math.max(0, tail.marked - extra)
+    if tail.fence then
+      tail.fence.row = math.max(0, tail.fence.row - extra)
     end
   end
 end
 
---- Write into the buffer, which is not modifiable otherwise.
----@param write fun()
-function Transcript:writing(write)
-  vim.bo[self.bufnr].modifiable = true
-  local ok, problem = pcall(write)
-  vim.bo[self.bufnr].modifiable = false
-  vim.bo[self.bufnr].modified = false
-  if not ok then
-    error(problem, 0)
+--- Neighbouring pieces of the model's words as one: a batch is drawn by few changes of the buffer.
+---@param events llamagent.Event[]
+---@return llamagent.Event[]
+local function joined(events)
+  local out, parts = {}, {}
+  for i, event in ipairs(events) do
+    local following = events[i + 1]
+    if event.kind ~= 'model.delta' then
+      table.insert(out, event)
+    else
+      table.insert(parts, event.text)
+      if not following or following.kind ~= 'model.delta' or following.channel ~= event.channel then
+        table.insert(out, vim.tbl_extend('force', event, { text = table.concat(parts) }))
+        parts = {}
+      end
+    end
   end
+  return out
 end
 
---- Draw events in their order. Pieces of the model's words that follow each other are drawn as one.
+--- Draw events in their order.
 ---@param events llamagent.Event[]
 function Transcript:draw(events)
-  self:writing(function()
-    local i = 1
-    while i <= #events do
-      local event = events[i]
-      local parts = { event.text }
-      while event.kind == 'model.delta' and events[i + 1] and events[i + 1].kind == 'model.delta' do
-        if events[i + 1].channel ~= event.channel then
-          break
-        end
-        i = i + 1
-        table.insert(parts, events[i].text)
-      end
-      if #parts > 1 then
-        event = vim.tbl_extend('force', event, { text = table.concat(parts) })
-      end
+  self.page:writing(function()
+    for _, event in ipairs(joined(events)) do
       self:add(event)
-      i = i + 1
     end
     self:trim()
   end)
 end
 
---- A line that is no event.
+--- A line that is no event; not what the turn's last line said already.
 ---@param text string
 ---@param group string
 function Transcript:note(text, group)
   if self.last_error == text then
     return
   end
-  self:writing(function()
+  self.page:writing(function()
     self:end_stream()
-    self:add_block({ lines = vim.split(text, '\n'), sign = 'error', group = group, whole = true, spans = {} })
+    self.page:add({ lines = vim.split(text, '\n'), sign = 'error', group = group, whole = true, spans = {} })
+  end)
+end
+
+--- Say what waits for the person; nil: it does not wait any more.
+---@param id string
+---@param text string?
+function Transcript:hint(id, text)
+  self.page:writing(function()
+    if text then
+      self:end_stream()
+    end
+    self.page:hint(id, text)
   end)
 end
 
 --- Forget everything.
 function Transcript:clear()
-  self.tail, self.reviews, self.unfolded, self.last_error = nil, {}, {}, nil
-  for _, space in ipairs({ ns, ns_fold, ns_turn, ns_hint }) do
-    api.nvim_buf_clear_namespace(self.bufnr, space, 0, -1)
-  end
-  self:writing(function()
-    api.nvim_buf_set_lines(self.bufnr, 0, -1, true, {})
+  self.tail, self.last_error = nil, nil
+  self.page:writing(function()
+    self.page:clear()
   end)
-end
-
---- Show under a proposal, or at the end, what the person can do about it; nil takes it away.
----@param id string
----@param text string?
-function Transcript:hint(id, text)
-  local mark = self.reviews[id]
-  local row = mark and api.nvim_buf_get_extmark_by_id(self.bufnr, ns_hint, mark, {})[1]
-  if not row then
-    row = math.max(self:bottom() - 1, 0)
-  end
-  if text then
-    local options = { id = mark, virt_lines = { { { text, 'LlamagentWarn' } } } }
-    self.reviews[id] = api.nvim_buf_set_extmark(self.bufnr, ns_hint, row, 0, options)
-  elseif mark then
-    api.nvim_buf_del_extmark(self.bufnr, ns_hint, mark)
-    self.reviews[id] = nil
-  end
-end
-
---- All ranges that are to be folded, for a window that is new.
----@return {first: integer, last: integer}[]
-function Transcript:folds()
-  local found = {}
-  for _, mark in ipairs(api.nvim_buf_get_extmarks(self.bufnr, ns_fold, 0, -1, { details = true })) do
-    table.insert(found, { first = mark[2], last = mark[4].end_row })
-  end
-  return found
-end
-
---- The rows at which turns begin.
----@return integer[]
-function Transcript:turns()
-  return vim.tbl_map(function(mark)
-    return mark[2]
-  end, api.nvim_buf_get_extmarks(self.bufnr, ns_turn, 0, -1, {}))
 end
 
 return M

@@ -19,6 +19,7 @@ local PLAIN = {
   statuscolumn = '',
   colorcolumn = '',
   winbar = '',
+  fillchars = 'eob: ,fold: ',
   winfixbuf = true,
 }
 
