@@ -44,3 +44,35 @@ def test_no_character_outside_the_alphabet_ever_runs(text: str) -> None:
 @pytest.mark.parametrize("allowed", [[], [""], ["  "], ["git status --short"]])
 def test_an_empty_or_longer_prefix_allows_nothing(allowed: list[str]) -> None:
     assert not may_run("git status", allowed)
+
+
+@pytest.mark.parametrize(
+    ("command", "prefix", "runs"),
+    [
+        ("find src -name x.py", "find", True),
+        ("find src -exec rm x", "find", False),
+        ("find src -fprint0 out", "find", False),
+        ("go test -exec=sh ./...", "go test", False),
+        ("go test -v ./...", "go test", True),
+        ("make test SHELL=x", "make", False),
+        ("make test", "make", True),
+        ("rg --files src", "rg", True),
+        ("rg --pre cat x", "rg", False),
+        ("rg -o name src", "rg", True),
+        ("grep -o name src", "grep", True),
+        ("pytest --co -q", "pytest", True),
+        ("pytest -pmine", "pytest", False),
+        ("pytest -xp mine", "pytest", False),
+        ("pytest --outputdir=x", "pytest", False),
+        ("pytest --override=x", "pytest", False),
+        ("tsc --outDir x", "tsc", False),
+        ("node --require x app.js", "node", False),
+        ("sort -ofile x", "sort", False),
+        ("fd -x rm", "fd", False),
+        ("git diff --no-ext-diff", "git diff", True),
+        ("git log --oneline --graph -n 5", "git log", True),
+        ("ls -la", "ls", True),
+    ],
+)
+def test_options_that_write_or_execute_ask_and_harmless_ones_do_not(command: str, prefix: str, runs: bool) -> None:
+    assert may_run(command, [prefix]) is runs

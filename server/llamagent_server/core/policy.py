@@ -30,19 +30,23 @@ READ_MODE = Verdict(
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
-# Long options known to write a file, or to execute or load something, in the programs that people allow.
+# Options known to write a file, or to execute or load something, in the programs that people allow.
 _RISKY_LONG = frozenset(
     (
-        "output out outfile output-file exec execute exec-path ext-diff textconv pager open-files-in-pager upload-pack "
-        "receive-pack config config-file config-env rootdir confcutdir plugin plugins require import load load-plugins "
-        "eval command init-file rcfile write in-place fix save update target directory file cov-report cov-config "
-        "junitxml junit-xml junit-prefix log-file basetemp pre post pdb pdbcls trace debug pastebin run-command "
-        "compress-program use-compress-program to-command checkpoint-action files-from delete fprint fprintf fls "
-        "execdir ok okdir override-ini resultlog result-log report-log script-shell prefix git-dir work-tree "
-        "hostname-bin search-zip"
+        "output out outfile output-file outdir exec execute exec-path exec-batch ext-diff textconv pager toolexec "
+        "open-files-in-pager upload-pack receive-pack config config-file config-env rootdir confcutdir plugin plugins "
+        "require import load load-plugins loader experimental-loader eval command init-file rcfile write in-place fix "
+        "save update target directory file cov-report cov-config junitxml junit-xml junit-prefix log-file basetemp pre "
+        "post pdb pdbcls trace debug pastebin run-command compress-program use-compress-program to-command "
+        "checkpoint-action files-from delete fprint fprint0 fprintf fls execdir ok okdir override-ini resultlog result-log "
+        "report-log script-shell prefix git-dir work-tree hostname-bin search-zip vettool modfile overlay "
+        "install-types globals-setup snapshot-update updatesnapshot"
     ).split()
 )
-_RISKY_FIND = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"})
+# A longer name that begins so is one too: --output-dir, --exec-prefix, --require-module.
+_RISKY_STEMS = ("out", "exec", "plugin", "load", "require", "write", "config", "script", "save", "dump")
+# Whole names of harmless options that would else be taken for the beginning of a risky one.
+_HARMLESS_LONG = frozenset({"co", "files", "log", "pretty"})
 _RISKY_SHORT: dict[str, str] = {
     "git": "cOo",
     "pytest": "pco",
@@ -52,19 +56,26 @@ _RISKY_SHORT: dict[str, str] = {
     "ruby": "eri",
     "perl": "eiMm",
     "sort": "oT",
-    "sed": "ie",
+    "sed": "ief",
     "awk": "fi",
     "tar": "IFf",
     "curl": "oOKT",
     "wget": "OoiP",
     "make": "fCIE",
     "tree": "o",
-    "uniq": "",
     "rg": "z",
+    "fd": "xX",
+    "fdfind": "xX",
     "less": "oO",
     "env": "S",
-    "xargs": "",
+    "go": "o",
+    "cc": "o",
+    "gcc": "o",
+    "clang": "o",
+    "rustc": "oC",
 }
+# Programs that take NAME=VALUE words, and run what some of these say.
+_TAKES_ASSIGNMENTS = frozenset({"make", "gmake", "env", "just"})
 
 
 def may_run(command: str, allowed: Iterable[str]) -> bool:
@@ -93,12 +104,21 @@ def _program(prefix: list[str]) -> str:
 
 
 def _is_risky(program: str, word: str) -> bool:
+    if program in _TAKES_ASSIGNMENTS and _ASSIGNMENT.match(word):
+        return True
     if not word.startswith("-") or word == "--" or word == "-":
         return False
-    if program == "find":
-        return word in _RISKY_FIND
+    name = word.lstrip("-").split("=", 1)[0].lower()
     if word.startswith("--"):
-        name = word[2:].split("=", 1)[0]
-        # Programs accept any unambiguous beginning of a long option.
-        return any(risky.startswith(name) or name == risky for risky in _RISKY_LONG)
-    return any(letter in _RISKY_SHORT.get(program, "") for letter in word[1:])
+        return _is_risky_long(name)
+    # Some programs spell long options with one dash: find -exec, go test -toolexec.
+    return (len(name) > 1 and name in _RISKY_LONG) or any(
+        letter in _RISKY_SHORT.get(program, "") for letter in word[1:]
+    )
+
+
+def _is_risky_long(name: str) -> bool:
+    if name in _HARMLESS_LONG:
+        return False
+    # Programs accept any unambiguous beginning of a long option.
+    return any(risky.startswith(name) for risky in _RISKY_LONG) or name.startswith(_RISKY_STEMS)
