@@ -39,8 +39,8 @@ _RISKY_LONG = frozenset(
         "save update target directory file cov-report cov-config junitxml junit-xml junit-prefix log-file basetemp pre "
         "post pdb pdbcls trace debug pastebin run-command compress-program use-compress-program to-command "
         "checkpoint-action files-from delete fprint fprint0 fprintf fls execdir ok okdir override-ini "
-        "resultlog result-log report-log script-shell prefix git-dir work-tree hostname-bin search-zip vettool modfile overlay "
-        "install-types globals-setup snapshot-update updatesnapshot"
+        "resultlog result-log report-log script-shell prefix git-dir work-tree hostname-bin search-zip vettool "
+        "modfile overlay install-types globals-setup snapshot-update updatesnapshot"
     ).split()
 )
 # A longer name that begins so is one too: --output-dir, --exec-prefix, --require-module.
