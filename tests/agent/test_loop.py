@@ -208,6 +208,16 @@ async def test_the_same_call_again_gets_the_earlier_result_and_a_third_stops() -
     assert_whole(desk.conversation.session.messages)
 
 
+async def test_calls_after_the_one_that_stopped_the_turn_are_decided_and_answered_too() -> None:
+    same = [call("read_file", path="a.py") for _ in range(3)]
+    desk = Desk([reply("", *same, call("read_file", path="b.py"))], texts={"a.py": "text"})
+    await desk.ask().result()
+    assert [event["decision"] for event in desk.of("harness.decided")] == ["allow", "nudge", "stop", "stop"]
+    assert len({event["call"] for event in desk.of("harness.decided")}) == 4
+    assert desk.results()[3] == "Not run: the turn was stopped before this call."
+    assert_whole(desk.conversation.session.messages)
+
+
 async def test_a_call_after_a_buffer_change_is_no_repetition() -> None:
     desk = Desk(texts={"a.py": "old"})
     desk.model.script = [

@@ -33,6 +33,7 @@ def finish(session: Session, call: ToolCall, result: ToolResult, *, seconds: flo
 
 async def _result(session: Session, turn: TurnState, call: ToolCall) -> ToolResult:
     if turn.stop is not None:
+        _decide(session, call, Decision.STOP, "the turn was stopped before this call")
         return ToolResult(False, "Not run: the turn was stopped before this call.")
     tools = {tool.spec.name: tool for tool in session.ports.tools}
     tool = tools.get(call.name)
