@@ -188,7 +188,7 @@ async def test_an_error_line_ends_the_stream_and_what_came_is_kept() -> None:
         ("missing_blob", ModelNotFound, False, "ollama pull qwen3.5:4b"),
         ("no_tools", ModelLacksTools, False, "does not support tools"),
         ("no_thinking", ThinkingRefused, False, "`think`"),
-        ("embedding", ModelFailed, False, "cannot chat"),
+        ("embedding", ModelFailed, False, "The model qwen3.5:4b cannot chat"),
         ("bad_format", ModelFailed, False, "invalid format"),
         ("busy", ModelFailed, True, "busy"),
         ("load_terminated", ModelFailed, False, "smaller model"),

@@ -172,7 +172,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         _words(r"does not support chat"),
-        _failed("{model} cannot chat: {said}.", "Choose a chat model, such as qwen3.5:4b."),
+        _failed("The model {model} cannot chat: {said}.", "Choose a chat model, such as qwen3.5:4b."),
     ),
     _Rule(
         _words(
