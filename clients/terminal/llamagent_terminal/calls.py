@@ -29,7 +29,8 @@ def call_line(call: Call) -> tuple[Span | str, ...]:
 def _argument(key: str, value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     if "\n" in text:
-        return f"{line(key)}=({text.count(chr(10)) + 1} lines)"
+        count = text.count("\n") + (not text.endswith("\n"))
+        return f"{line(key)}=({count} {'line' if count == 1 else 'lines'})"
     return line(text) if key in ("path", "pattern", "name") else f"{line(key)}={line(text)}"
 
 
