@@ -166,7 +166,7 @@ def palette(screen: Terminal) -> None:
 
 def leave_palette(screen: Terminal) -> None:
     screen.keys("q")
-    while "All" not in screen.text():
+    while "invoice.py    " not in screen.text():
         time.sleep(0.2)
         screen.keys("Enter")
 
@@ -183,7 +183,7 @@ def panel(screen: Terminal) -> None:
 
 def small(screen: Terminal) -> None:
     screen.keys(":Llamagent ask count should take any iterable", "Enter")
-    screen.until("waits for you: ga")
+    screen.until("waits: ga")
 
 
 def prompt(screen: Terminal) -> None:

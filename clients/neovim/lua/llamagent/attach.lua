@@ -95,7 +95,9 @@ local function attach_untyped(bufnr)
     return
   end
   M.root_dir(bufnr, function(root)
-    vim.lsp.start(vim.tbl_extend('force', resolved, { root_dir = root }), { bufnr = bufnr, silent = true })
+    local own = vim.deepcopy(resolved)
+    own.root_dir = root -- in place of the function, which is for `vim.lsp.enable`
+    vim.lsp.start(own, { bufnr = bufnr })
   end)
 end
 

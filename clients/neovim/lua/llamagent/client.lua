@@ -79,7 +79,8 @@ end
 ---@param params lsp.InitializeParams
 ---@param client_config vim.lsp.ClientConfig
 local function before_init(params, client_config)
-  local settings = vim.tbl_get(client_config, 'settings', M.NAME) or {}
+  local settings = vim.tbl_extend('force', config.options.settings, client_config.settings[M.NAME])
+  client_config.settings[M.NAME] = M.object(settings)
   local trusted = config.options.trusted
   if type(trusted) == 'function' then
     trusted = client_config.root_dir and trusted(client_config.root_dir) or nil
@@ -133,24 +134,39 @@ function M.config()
     root_dir = require('llamagent.attach').root_dir,
     capabilities = CAPABILITIES,
     handlers = require('llamagent.handlers'),
-    settings = { [M.NAME] = M.object(config.options.settings) },
+    settings = { [M.NAME] = vim.empty_dict() },
     before_init = before_init,
     on_init = on_init,
     on_exit = on_exit,
   }
 end
 
---- The client for what the person is doing: that of the panel or of the buffer, else the last one used.
+---@param bufnr integer
+---@return vim.lsp.Client?
+local function client_of(bufnr)
+  local attach = require('llamagent.attach')
+  local own = vim.b[bufnr].llamagent_client
+  if own then
+    return vim.lsp.get_client_by_id(own)
+  end
+  local running = vim.lsp.get_clients({ name = M.NAME })
+  if attach.eligible(bufnr) then
+    -- A file's words never go to another project's server, even where its own has died.
+    local root = attach.root_of(bufnr)
+    return vim.iter(running):find(function(client)
+      return client.root_dir == root
+    end)
+  end
+  return last_used and vim.lsp.get_client_by_id(last_used) or running[1]
+end
+
+--- The client for what the person is doing: that of the panel, or of the file's project; for a buffer that is no file,
+--- the last one used.
 ---@param bufnr? integer
 ---@return vim.lsp.Client?
 function M.current(bufnr)
-  bufnr = bufnr or api.nvim_get_current_buf()
-  local id = vim.b[bufnr].llamagent_client
-  local client = id and vim.lsp.get_client_by_id(id) or vim.lsp.get_clients({ name = M.NAME, bufnr = bufnr })[1]
-  client = client or (last_used and vim.lsp.get_client_by_id(last_used)) or vim.lsp.get_clients({ name = M.NAME })[1]
-  if client and not client:is_stopped() then
-    return client
-  end
+  local client = client_of(bufnr or api.nvim_get_current_buf())
+  return client and not client:is_stopped() and client or nil
 end
 
 ---@param bufnr integer
@@ -158,13 +174,18 @@ end
 local function start_for(bufnr)
   local attach = require('llamagent.attach')
   local resolved = vim.lsp.config[M.NAME] --[[@as vim.lsp.ClientConfig]]
-  local resolved_cmd = resolved.cmd
-  if type(resolved_cmd) == 'table' and vim.fn.executable(resolved_cmd[1]) == 0 then
-    M.say_missing(resolved_cmd[1])
+  local program = (type(resolved.cmd) == 'table' and resolved.cmd or config.options.cmd)[1]
+  if vim.fn.executable(program) == 0 then
+    M.say_missing(program)
     return nil
   end
-  local own = vim.tbl_extend('force', resolved, { root_dir = attach.root_of(bufnr) or attach.working_root() })
-  return vim.lsp.start(own, { bufnr = bufnr, attach = attach.eligible(bufnr), silent = true })
+  local root = vim.b[bufnr].llamagent_root or attach.root_of(bufnr)
+  if not root and not attach.eligible(bufnr) then
+    root = attach.working_root()
+  end
+  local own = vim.deepcopy(resolved)
+  own.root_dir = root -- in place of the function, which is for `vim.lsp.enable`
+  return vim.lsp.start(own, { bufnr = bufnr, attach = attach.eligible(bufnr) })
 end
 
 ---@param id integer

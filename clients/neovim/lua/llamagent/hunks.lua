@@ -5,11 +5,20 @@ local api = vim.api
 local buffer = require('llamagent.buffer')
 local merge = require('llamagent.merge')
 
---- Where the file and the proposal differ now.
+local known = { key = '', list = {} } ---@type {key: string, list: llamagent.Hunk[]}
+
+--- Where the file and the proposal differ now. The winbar asks at every movement of the cursor, so the last answer is
+--- kept as long as neither text changed.
 ---@param view llamagent.DiffView
 ---@return llamagent.Hunk[] `a` is the file
 function M.of(view)
-  return merge.hunks(buffer.lines(view.file_buf), buffer.lines(view.proposal_buf))
+  local left, right = view.file_buf, view.proposal_buf
+  local ticks = { left, api.nvim_buf_get_changedtick(left), right, api.nvim_buf_get_changedtick(right) }
+  local key = table.concat(ticks, ':')
+  if key ~= known.key then
+    known = { key = key, list = merge.hunks(buffer.lines(left), buffer.lines(right)) }
+  end
+  return known.list
 end
 
 --- The hunk in which the cursor is, and its number. A hunk without lines on this side belongs to the lines around it.

@@ -121,6 +121,7 @@ local function create(used)
   vim.bo[bufnr].modifiable = false
   vim.bo[bufnr].swapfile = false
   vim.b[bufnr].llamagent_client = used.id
+  vim.b[bufnr].llamagent_root = used.root_dir
   local panel = {
     client_id = used.id,
     bufnr = bufnr,
@@ -169,7 +170,7 @@ end
 local function width()
   local wanted = config.options.panel.width
   local columns = wanted < 1 and math.floor(vim.o.columns * wanted) or wanted
-  return math.max(30, math.min(columns, vim.o.columns - 20))
+  return math.max(36, math.min(columns, vim.o.columns - 20))
 end
 
 --- While a turn runs, the seconds in the winbar count.

@@ -34,7 +34,7 @@ end
 local function accept_here(panel)
   with_review(panel, function(review)
     local reviews = require('llamagent.review')
-    if reviews.is_small(review) then
+    if require('llamagent.presenting').is_small(review) then
       reviews.accept_all(review)
     else
       reviews.show(review)

@@ -38,7 +38,10 @@ end
 
 ---@param entry string
 local function remember(entry)
-  if entry ~= '' and history[#history] ~= entry then
+  if entry ~= '' then
+    history = vim.tbl_filter(function(other)
+      return other ~= entry
+    end, history)
     table.insert(history, entry)
     if #history > config.options.prompt.history then
       table.remove(history, 1)
@@ -70,6 +73,22 @@ local function browse(step)
   set_text(at == 0 and draft or history[#history - at + 1])
 end
 
+--- What an empty prompt says, as far as it fits.
+---@return string
+local function placeholder()
+  local map = config.options.keys.prompt
+  local win = vim.fn.win_findbuf(assert(bufnr))[1]
+  local room = win and api.nvim_win_get_width(win) - 3 or 40
+  local out = goes_along.mode == 'read' and 'Ask (read only)' or 'Ask'
+  local hints = { map.send and map.send .. ' sends', '@file', '/command', map.newline and map.newline .. ' new line' }
+  for _, hint in ipairs(hints) do
+    if hint and #out + #hint + 3 <= room then
+      out = out .. '   ' .. hint
+    end
+  end
+  return out
+end
+
 --- What the prompt shows while it is empty, and what goes along.
 local function decorate()
   local buf = assert(bufnr)
@@ -77,10 +96,8 @@ local function decorate()
   local where = goes_along.where
   local range = where and where.range
   if text() == '' then
-    local words = goes_along.mode == 'read' and 'Ask (read only)' or 'Ask'
-    local map = config.options.keys.prompt
-    local hint = ('%s   %s sends   %s new line   @file   /command'):format(words, map.send or '', map.newline or '')
-    api.nvim_buf_set_extmark(buf, ns, 0, 0, { virt_text = { { hint, 'LlamagentDim' } }, virt_text_pos = 'overlay' })
+    local options = { virt_text = { { placeholder(), 'LlamagentDim' } }, virt_text_pos = 'overlay' }
+    api.nvim_buf_set_extmark(buf, ns, 0, 0, options)
   end
   if where and range then
     local name = vim.fn.fnamemodify(api.nvim_buf_get_name(where.bufnr), ':t')
@@ -137,7 +154,10 @@ local function send(steer)
   local context = goes_along
   goes_along = {}
   if not run_command(used, entry) then
-    local where = context.where or { bufnr = assert(bufnr) }
+    local where = context.where
+    if not where or not api.nvim_buf_is_valid(where.bufnr) then
+      where = { bufnr = assert(bufnr) }
+    end
     require('llamagent.actions').ask(used, vim.trim(entry), where, { mode = context.mode, steer = steer or nil })
   end
   decorate()
@@ -227,6 +247,7 @@ local function attach(used)
   end
   owner = used.id
   vim.b[buf].llamagent_client = used.id
+  vim.b[buf].llamagent_root = used.root_dir
   if serves_completion(used) then
     vim.lsp.buf_attach_client(buf, used.id)
     vim.lsp.completion.enable(true, used.id, buf, { autotrigger = true })

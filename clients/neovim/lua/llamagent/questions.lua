@@ -43,7 +43,7 @@ end
 ---@param question llamagent.Question
 local function raise(question)
   table.insert(open, question)
-  require('llamagent.panel').hint(question.client_id, question.id, 'waits for you: ' .. question.text)
+  require('llamagent.panel').hint(question.client_id, question.id, 'waits: ' .. question.text)
   say.event('Question', { client_id = question.client_id, id = question.id, text = question.text })
   focus.when_free(function()
     show(question)

@@ -2,10 +2,9 @@
 local M = {}
 
 local accept = require('llamagent.accept')
-local config = require('llamagent.config')
 local conversation = require('llamagent.conversation')
 local diffview = require('llamagent.diffview')
-local focus = require('llamagent.focus')
+local presenting = require('llamagent.presenting')
 local proposal = require('llamagent.proposal')
 local say = require('llamagent.say')
 
@@ -104,11 +103,11 @@ local function fail(review, file, problem)
   decide(review, file, 'rejected')
 end
 
---- Accept what is left of the proposal for one file. A conflict is shown instead, and the review goes on.
+--- Accept what is left of the proposal for one file; false where the person has to settle a conflict first.
 ---@param review llamagent.Review
 ---@param file llamagent.ReviewFile
 ---@return boolean settled
-function M.accept(review, file)
+local function accept_file(review, file)
   local client = client_of(review)
   if review.over or file.decision or not client then
     return false
@@ -118,10 +117,37 @@ function M.accept(review, file)
     decide(review, file, 'accepted')
   elseif problem then
     fail(review, file, problem)
-  else
-    diffview.show_conflict(review, file)
   end
   return file.decision ~= nil
+end
+
+--- Accept all files of a review; answers the first one that has a conflict.
+---@param review llamagent.Review
+---@return llamagent.ReviewFile? conflict
+local function accept_files(review)
+  for _, file in ipairs(review.files) do
+    if not file.decision and not accept_file(review, file) then
+      return file
+    end
+  end
+end
+
+--- The person accepts what is left of the proposal for one file. A conflict is shown, and the review goes on.
+---@param review llamagent.Review
+---@param file llamagent.ReviewFile
+function M.accept(review, file)
+  if not review.over and not file.decision and not accept_file(review, file) then
+    diffview.show_conflict(review, file)
+  end
+end
+
+--- The person accepts all files of a review.
+---@param review llamagent.Review
+function M.accept_all(review)
+  local conflict = not review.over and accept_files(review)
+  if conflict then
+    diffview.show_conflict(review, conflict)
+  end
 end
 
 --- Reject what is left of the proposal for one file.
@@ -154,18 +180,6 @@ function M.reject_rest(review, reason)
   finish(review)
 end
 
---- Accept all files of a review. Answers whether all could be: a conflict keeps it open.
----@param review llamagent.Review
----@return boolean
-function M.accept_all(review)
-  for _, file in ipairs(review.files) do
-    if not file.decision and not M.accept(review, file) then
-      return false
-    end
-  end
-  return true
-end
-
 --- Accept this review, and without asking what comes later in this turn.
 ---@param review llamagent.Review
 ---@param scope 'file'|'turn'
@@ -191,65 +205,10 @@ local function ordered(review)
   end)
 end
 
----@param review llamagent.Review
----@return integer lines that the proposal adds and removes
-local function size(review)
-  local sum = 0
-  for _, file in ipairs(review.files) do
-    sum = sum + file.added + file.removed
-  end
-  return sum
-end
-
---- Whether a review can be answered in the panel, without looking at the file.
----@param review llamagent.Review
----@return boolean
-function M.is_small(review)
-  return size(review) <= config.options.review.small
-end
-
---- What the panel says under the proposal's diff.
----@param review llamagent.Review
----@return string
-local function hint(review)
-  local map = config.options.keys.panel
-  local parts = {}
-  if M.is_small(review) and map.accept then
-    table.insert(parts, map.accept .. ' accept')
-  end
-  if map.view then
-    table.insert(parts, map.view .. ' see it in the file')
-  end
-  if map.reject then
-    table.insert(parts, map.reject .. ' reject')
-  end
-  return 'waits for you: ' .. table.concat(parts, '  ')
-end
-
----@param review llamagent.Review
-local function present(review)
-  local names = vim.iter(review.files):map(function(file)
-    return file.name
-  end)
-  local what = names:join(', ')
-  say.event('Review', { client_id = review.client_id, id = review.id, files = what })
-  require('llamagent.panel').hint(review.client_id, review.id, hint(review))
-  if M.is_small(review) and require('llamagent.panel').is_visible(review.client_id) then
-    return
-  end
-  focus.when_free(function()
-    M.show(review)
-  end, function()
-    return not review.over and not diffview.is_open()
-  end, function()
-    say.info(('an edit of %s waits for your review (:Llamagent review)'):format(what))
-  end)
-end
-
 --- Show the oldest review that waits, once no other is shown.
 function M.present_next()
   if open[1] and not diffview.is_open() then
-    present(open[1])
+    presenting.present(open[1])
   end
 end
 
@@ -278,11 +237,11 @@ function M.receive(params, client_id, answer)
     answer = answer,
   }
   table.insert(open, review)
-  if ordered(review) and M.accept_all(review) then
+  if ordered(review) and not accept_files(review) then
     return
   end
   if not diffview.is_open() then
-    present(review)
+    presenting.present(review)
   end
 end
 

@@ -7,6 +7,7 @@ local conversation = require('llamagent.conversation')
 local windows = require('llamagent.windows')
 
 local GAUGE_CELLS = 8
+local ROOMY = 48 -- columns from which the gauge has a bar
 local WARN_AT, ALARM_AT = 0.75, 0.9 -- of the context
 
 ---@class llamagent.Piece
@@ -14,8 +15,9 @@ local WARN_AT, ALARM_AT = 0.75, 0.9 -- of the context
 ---@field group string
 
 ---@param gauge llamagent.Gauge?
+---@param width integer
 ---@return llamagent.Piece?
-local function gauge_piece(gauge)
+local function gauge_piece(gauge, width)
   if not gauge or gauge.numCtx == 0 then
     return nil
   end
@@ -23,7 +25,8 @@ local function gauge_piece(gauge)
   local full = math.floor(share * GAUGE_CELLS + 0.5)
   local bar = ('█'):rep(full) .. ('░'):rep(GAUGE_CELLS - full)
   local group = share >= ALARM_AT and 'LlamagentError' or share >= WARN_AT and 'LlamagentWarn' or 'LlamagentOk'
-  return { text = ('%s %d%%'):format(bar, share * 100), group = group }
+  local percent = ('%d%%'):format(share * 100)
+  return { text = width >= ROOMY and bar .. ' ' .. percent or percent, group = group }
 end
 
 ---@param state llamagent.Conversation
@@ -41,11 +44,12 @@ end
 
 ---@param state llamagent.Conversation
 ---@param paused boolean
+---@param width integer
 ---@return llamagent.Piece[] the most important first
-local function pieces(state, paused)
+local function pieces(state, paused, width)
   local map = config.options.keys.panel
   local list = { state_piece(state) }
-  table.insert(list, gauge_piece(state.gauge))
+  table.insert(list, gauge_piece(state.gauge, width))
   if paused then
     table.insert(list, { text = 'G follows', group = 'LlamagentWarn' })
   end
@@ -72,7 +76,7 @@ end
 ---@return string
 function M.text(client_id, width, paused)
   local out, used = {}, 1
-  for _, piece in ipairs(pieces(conversation.of(client_id), paused)) do
+  for _, piece in ipairs(pieces(conversation.of(client_id), paused, width)) do
     used = used + vim.api.nvim_strwidth(piece.text) + 2
     if used > width and #out > 0 then
       break
@@ -95,7 +99,7 @@ end
 function M.title()
   local used = vim.lsp.get_client_by_id(vim.b.llamagent_client or -1)
   local root = used and used.root_dir
-  return 'llamagent  ' .. (root and vim.fn.fnamemodify(root, ':~') or 'no project folder')
+  return 'llamagent  ' .. (root and vim.fs.basename(root) or 'no project folder')
 end
 
 --- What a closed fold shows.
