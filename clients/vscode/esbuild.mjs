@@ -1,0 +1,22 @@
+/** Builds the extension (Node) and the panel's page (browser), each into one file. */
+import { build } from "esbuild";
+
+const common = { bundle: true, minify: true, sourcemap: false, legalComments: "none", logLevel: "warning" };
+
+await build({
+  ...common,
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.js",
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+});
+await build({
+  ...common,
+  entryPoints: ["src/webview/main.ts"],
+  outfile: "media/panel.js",
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+});

@@ -1,0 +1,62 @@
+/** What the person attached to the next ask: selections and files, shown as chips. */
+
+import * as vscode from "vscode";
+
+import { asLsp, asLspRange } from "./documents";
+import type { Chip } from "./panel/messages";
+import type { ContextItem } from "./wire";
+
+export class Attachments implements vscode.Disposable {
+  private items: { chip: Chip; item: ContextItem }[] = [];
+  private count = 0;
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+
+  chips(): Chip[] {
+    return this.items.map(({ chip }) => chip);
+  }
+
+  add(item: ContextItem, label: string): void {
+    this.count += 1;
+    this.items.push({ chip: { id: this.count, label }, item });
+    this.changed.fire();
+  }
+
+  remove(id: number): void {
+    this.items = this.items.filter(({ chip }) => chip.id !== id);
+    this.changed.fire();
+  }
+
+  /** What goes with an ask; the next one begins with none. */
+  take(): ContextItem[] {
+    const taken = this.items.map(({ item }) => item);
+    this.items = [];
+    this.changed.fire();
+    return taken;
+  }
+
+  dispose(): void {
+    this.changed.dispose();
+  }
+}
+
+/** The selection, or the line of the cursor, with the diagnostics in it. */
+export function selected(editor: vscode.TextEditor): { item: ContextItem; label: string } {
+  const { document, selection } = editor;
+  const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection;
+  const inside = vscode.languages.getDiagnostics(document.uri).filter((one) => one.range.intersection(range));
+  const item: ContextItem = {
+    uri: document.uri.toString(),
+    languageId: document.languageId,
+    range: asLspRange(range),
+    ...(inside.length > 0 ? { diagnostics: inside.map(asLsp) } : {}),
+  };
+  const lines = range.isSingleLine
+    ? String(range.start.line + 1)
+    : `${String(range.start.line + 1)}-${String(range.end.line + 1)}`;
+  return { item, label: `${vscode.workspace.asRelativePath(document.uri)}:${lines}` };
+}
+
+export function wholeFile(uri: vscode.Uri): { item: ContextItem; label: string } {
+  return { item: { uri: uri.toString() }, label: vscode.workspace.asRelativePath(uri) };
+}

@@ -1,0 +1,111 @@
+/** The one table of the extension's commands. Ids begin with `llamagent.ui.`: `llamagent.` alone is the daemon's. */
+
+import * as vscode from "vscode";
+
+import { selected, wholeFile } from "./attachments";
+import type { Panel } from "./panel/view";
+import type { Parts } from "./parts";
+import * as talk from "./talk";
+import * as waiting from "./waiting";
+
+export const UI = "llamagent.ui.";
+
+type Run = (...args: unknown[]) => Promise<void> | void;
+
+export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
+  const { reviews, daemon } = parts;
+  return {
+    open: () => panel.focus(),
+    menu: () => waiting.menu(parts),
+    stop: async () => {
+      await daemon.call("cancel", {});
+    },
+    new: () => talk.fresh(parts, "new"),
+    clear: () => talk.fresh(parts, "clear"),
+    compact: () => talk.compact(parts),
+    sessions: () => talk.sessions(parts),
+    chooseModel: () => talk.chooseModel(parts),
+    loadSkill: () => talk.loadSkill(parts),
+    settings: () => talk.showSettings(parts),
+    accept: () => reviews.accept(),
+    acceptTurn: () => reviews.acceptTurn(),
+    reject: () => reviews.reject(),
+    rejectWithReason: () => waiting.rejectWithReason(parts),
+    showReview: () => reviews.show(),
+    askAbout: () => askAbout(parts, panel),
+    explain: () => askNow(parts, panel, "Explain what this code does."),
+    fix: () => askNow(parts, panel, "Fix this code."),
+    attachFile: (uri) => attachFile(parts, panel, uri),
+    restart: () => daemon.restart(),
+    log: () => {
+      parts.log.show();
+    },
+  };
+}
+
+/** Every command tells its problem itself: a rejected one would show VS Code's modal dialog. */
+export function registerCommands(parts: Parts, panel: Panel): vscode.Disposable {
+  const rows = Object.entries(commandTable(parts, panel)).map(([name, run]) =>
+    vscode.commands.registerCommand(UI + name, async (...args: unknown[]) => {
+      try {
+        await run(...args);
+      } catch (problem) {
+        parts.log.error(problem instanceof Error ? problem : String(problem));
+        await tellWithLog(parts, problem);
+      }
+    }),
+  );
+  return vscode.Disposable.from(...rows);
+}
+
+/** With the ways out, where it is the daemon itself that does not run. */
+export async function tellWithLog(parts: Parts, problem: unknown): Promise<void> {
+  if (parts.daemon.state !== "failed") {
+    talk.tell(problem);
+    return;
+  }
+  const openSettings = vscode.l10n.t("Open Settings");
+  const showLog = vscode.l10n.t("Show Log");
+  const chosen = await vscode.window.showErrorMessage(talk.wordsOf(problem), openSettings, showLog);
+  if (chosen === openSettings) {
+    await vscode.commands.executeCommand("workbench.action.openSettings", "llamagent.server");
+  } else if (chosen === showLog) {
+    parts.log.show();
+  }
+}
+
+function attachSelection(parts: Parts): boolean {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open a file and select the code that you mean."));
+    return false;
+  }
+  const { item, label } = selected(editor);
+  parts.attachments.add(item, label);
+  return true;
+}
+
+async function askAbout(parts: Parts, panel: Panel): Promise<void> {
+  if (attachSelection(parts)) {
+    await panel.focus();
+    panel.postWhenReady({ type: "prompt", text: "" });
+  }
+}
+
+async function askNow(parts: Parts, panel: Panel, text: string): Promise<void> {
+  if (attachSelection(parts)) {
+    await panel.reveal();
+    await talk.ask(parts, panel, text);
+  }
+}
+
+async function attachFile(parts: Parts, panel: Panel, argument: unknown): Promise<void> {
+  const uri = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
+  if (uri === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open the file that you mean."));
+    return;
+  }
+  const { item, label } = wholeFile(uri);
+  parts.attachments.add(item, label);
+  await panel.focus();
+}

@@ -1,0 +1,94 @@
+/** Wires the extension's parts together. */
+
+import * as vscode from "vscode";
+
+import { registerCommands, tellWithLog } from "./commands";
+import { receive } from "./panel/doors";
+import { Panel, VIEW } from "./panel/view";
+import { Parts } from "./parts";
+import { touches } from "./settings";
+import { StatusBar } from "./statusbar";
+import { tell } from "./talk";
+
+/** What tests may look at; nobody else should depend on it. */
+export interface Api {
+  parts: Parts;
+}
+
+export function activate(context: vscode.ExtensionContext): Api {
+  const log = vscode.window.createOutputChannel("llamagent", { log: true });
+  const parts = new Parts(context.extension, log);
+  const panel: Panel = new Panel(context.extensionUri, {
+    events: () => parts.conversation.all(),
+    state: () => parts.state(),
+    receive: (message) => void receive(parts, panel, message).catch(tell),
+  });
+  const status = new StatusBar();
+  const show = (): void => {
+    const state = parts.state();
+    status.show(state);
+    parts.conversation.flush(); // so that a question is drawn behind what led to it
+    panel.post({ type: "state", state });
+    void setContext("reviewPending", state.reviews.length > 0);
+    void setContext("running", state.running);
+  };
+  context.subscriptions.push(
+    log,
+    parts,
+    status,
+    vscode.window.registerWebviewViewProvider(VIEW, panel),
+    registerCommands(parts, panel),
+    parts.onDidChangeState(show),
+    ...forwardConversation(parts, panel),
+    ...followSettings(parts),
+  );
+  show();
+  running = parts;
+  // Now, so that the person sees at once whether it works.
+  parts.daemon.ensure().catch((problem: unknown) => tellWithLog(parts, problem));
+  return { parts };
+}
+
+let running: Parts | undefined;
+
+export async function deactivate(): Promise<void> {
+  await running?.daemon.stop();
+}
+
+function setContext(key: string, value: boolean): Thenable<unknown> {
+  return vscode.commands.executeCommand("setContext", `llamagent.${key}`, value);
+}
+
+function forwardConversation(parts: Parts, panel: Panel): vscode.Disposable[] {
+  return [
+    parts.conversation.onDidArrive((events) => {
+      panel.post({ type: "events", events });
+    }),
+    parts.conversation.onDidRestart(() => {
+      panel.post({ type: "reset", events: parts.conversation.all() });
+    }),
+    parts.consents.onDidChange(() => {
+      if (parts.consents.pending().length > 0 && !panel.visible) {
+        void panel.reveal();
+      }
+    }),
+  ];
+}
+
+function followSettings(parts: Parts): vscode.Disposable[] {
+  return [
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      switch (touches(event)) {
+        case "program":
+          void parts.daemon.restart().catch(tell);
+          break;
+        case "values":
+          void parts.daemon.tellSettings();
+          break;
+        case "nothing":
+          break;
+      }
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void parts.daemon.restart().catch(tell)),
+  ];
+}

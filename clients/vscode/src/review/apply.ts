@@ -1,0 +1,100 @@
+/** Puts what the person accepted into their files: merged with what they typed meanwhile, as one step of undo. */
+
+import * as vscode from "vscode";
+
+import { lineHunks, splitLines } from "../text/linediff";
+import { merge } from "../text/merge";
+import type { ProposedFile } from "./proposal";
+
+/** What to put where; `text` has line feeds only. */
+interface Planned {
+  file: ProposedFile;
+  document: vscode.TextDocument | null;
+  text: string;
+}
+
+/** Null when it was done, else why nothing was changed. `wanted`: what the person left of each file's proposal. */
+export async function put(files: readonly ProposedFile[], wanted: readonly string[]): Promise<string | null> {
+  const planned: Planned[] = [];
+  for (const [index, file] of files.entries()) {
+    const result = await plan(file, wanted[index] ?? file.base);
+    if (typeof result === "string") {
+      return result;
+    }
+    if (result !== null) {
+      planned.push(result);
+    }
+  }
+  if (planned.length === 0) {
+    return "the person took back every change of the proposal";
+  }
+  const done = await vscode.workspace.applyEdit(workspaceEdit(planned));
+  return done ? null : "the editor could not apply the edit; is a file read-only?";
+}
+
+/** Null where nothing is left to do in this file; words where it cannot be done. */
+async function plan(file: ProposedFile, wanted: string): Promise<Planned | null | string> {
+  const theirs = plain(wanted);
+  if (file.isNew) {
+    if (theirs === "" && file.proposed !== "") {
+      return null;
+    }
+    return (await exists(file.uri)) ? `stale: ${file.name} exists by now` : { file, document: null, text: theirs };
+  }
+  const document = await vscode.workspace.openTextDocument(file.uri);
+  const current = plain(document.getText());
+  const merged = merge(plain(file.base), current, theirs);
+  if (merged === null) {
+    return `stale: ${file.name} was changed during the review in the same lines`;
+  }
+  return merged === current ? null : { file, document, text: merged };
+}
+
+function workspaceEdit(planned: readonly Planned[]): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  for (const { file, document, text } of planned) {
+    if (document === null) {
+      const contents = new TextEncoder().encode(lineEnds(text, file.proposed));
+      edit.createFile(file.uri, { contents, overwrite: false, ignoreIfExists: false });
+    } else {
+      edit.set(file.uri, smallEdits(document, text));
+    }
+  }
+  return edit;
+}
+
+/** Only the lines that differ, so that cursors, folds and marks elsewhere stay. */
+function smallEdits(document: vscode.TextDocument, text: string): vscode.TextEdit[] {
+  const before = splitLines(document.getText());
+  const after = splitLines(text);
+  const starts = [0];
+  for (const line of before) {
+    starts.push((starts.at(-1) ?? 0) + line.length);
+  }
+  const position = (line: number): vscode.Position => document.positionAt(starts[line] ?? 0);
+  return lineHunks(before.map(plain), after).map((hunk) => {
+    const range = new vscode.Range(position(hunk.aFirst), position(hunk.aEnd));
+    return vscode.TextEdit.replace(range, after.slice(hunk.bFirst, hunk.bEnd).join(""));
+  });
+}
+
+function plain(text: string): string {
+  return text.replace(/\r\n?/g, "\n");
+}
+
+/** The line ends of `like` for a text that has line feeds. */
+function lineEnds(text: string, like: string): string {
+  return like.includes("\r\n") ? text.replace(/\n/g, "\r\n") : text;
+}
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch (problem) {
+    if (problem instanceof vscode.FileSystemError && problem.code === "FileNotFound") {
+      return false;
+    }
+    throw problem;
+  }
+}

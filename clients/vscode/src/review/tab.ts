@@ -1,0 +1,38 @@
+/** The tab of a review: one multi-file diff, opened, found again and closed. */
+
+import * as vscode from "vscode";
+
+import type { Proposal } from "./proposal";
+
+export function tabTitle(proposal: Proposal): string {
+  return vscode.l10n.t("Review: {0}", proposal.files.map((file) => file.name).join(", "));
+}
+
+export async function openTab(proposal: Proposal): Promise<void> {
+  const rows = proposal.files.map((file) => [file.uri, file.left, file.right]);
+  await vscode.commands.executeCommand("vscode.changes", tabTitle(proposal), rows);
+}
+
+/** The class of a multi-diff tab is no part of the stable API, so the label must do. */
+function tabsOf(proposal: Proposal): vscode.Tab[] {
+  const title = tabTitle(proposal);
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => tab.label === title);
+}
+
+export function isOpen(proposal: Proposal): boolean {
+  return tabsOf(proposal).length > 0;
+}
+
+/** The proposal's documents are saved first (into memory): VS Code would ask about each that is not. */
+export async function closeTab(proposal: Proposal): Promise<void> {
+  const rights = new Set(proposal.files.map((file) => file.right.toString()));
+  for (const document of vscode.workspace.textDocuments) {
+    if (document.isDirty && rights.has(document.uri.toString())) {
+      await document.save();
+    }
+  }
+  const tabs = tabsOf(proposal);
+  if (tabs.length > 0) {
+    await vscode.window.tabGroups.close(tabs, true);
+  }
+}

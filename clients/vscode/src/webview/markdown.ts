@@ -1,0 +1,63 @@
+/** The model's Markdown as elements: no HTML of its own, no images, no links but to the web; code blocks get buttons. */
+
+import createDOMPurify from "dompurify";
+import MarkdownIt from "markdown-it";
+
+import { button, el } from "./dom";
+import { host } from "./host";
+
+const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false }).disable("image");
+const purify = createDOMPurify(window);
+const ALLOWED = {
+  ALLOWED_TAGS: [
+    ..."p br hr em strong s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 a table thead tbody tr th td".split(" "),
+  ],
+  ALLOWED_ATTR: ["href", "class", "start"],
+  ALLOWED_URI_REGEXP: /^https?:\/\//i,
+  RETURN_DOM_FRAGMENT: true as const,
+};
+
+export function rendered(text: string): HTMLElement {
+  const body = el("div", { class: "markdown" });
+  body.append(purify.sanitize(markdown.render(text), ALLOWED));
+  for (const pre of body.querySelectorAll("pre")) {
+    pre.replaceWith(codeBlock(pre));
+  }
+  for (const link of body.querySelectorAll("a")) {
+    link.title = link.getAttribute("href") ?? ""; // where it leads is seen before it is followed
+  }
+  return body;
+}
+
+function codeBlock(pre: HTMLPreElement): HTMLElement {
+  const text = pre.textContent;
+  const language = /language-([\w+#-]+)/.exec(pre.querySelector("code")?.className ?? "")?.[1] ?? "";
+  const bar = el(
+    "div",
+    { class: "codebar" },
+    el("span", { class: "dim", text: language }),
+    button(
+      "Copy",
+      () => {
+        host.postMessage({ type: "copy", text });
+      },
+      "link",
+    ),
+    button(
+      "Insert",
+      () => {
+        host.postMessage({ type: "insert", text });
+      },
+      "link",
+    ),
+    button(
+      "Open",
+      () => {
+        host.postMessage({ type: "openText", text, language });
+      },
+      "link",
+    ),
+  );
+  const block = el("pre", { attributes: { tabindex: "0" } }, el("code", { text }));
+  return el("div", { class: "codeblock" }, bar, block);
+}
