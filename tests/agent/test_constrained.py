@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llamagent_server.agent.constrained import Answer, AnswerText, Malformed, as_messages, parse, schema
+from llamagent_server.agent.examples import EXAMPLES
+from llamagent_server.agent.prompt import general, system_prompt
 from llamagent_server.core.messages import (
     AssistantMessage,
     Origin,
@@ -41,16 +43,42 @@ def test_the_schema_has_one_choice_for_each_tool_and_one_for_the_answer() -> Non
 
 
 def test_a_conversation_becomes_plain_messages_in_turn() -> None:
-    system, user, made, result = as_messages(TALK, TOOLS)
+    system, *_, user, made, result = as_messages(TALK, TOOLS)
     assert "- read_file(path, start?): read_file." in system.content
     assert user == UserMessage("Look")
     assert made == AssistantMessage('{"tool": "read_file", "arguments": {"path": "a"}}')
-    assert result == UserMessage("Result of read_file:\nA", task=False)
+    assert result == UserMessage("Task: Look\nResult of read_file:\nA", task=False)
 
 
 def test_an_earlier_request_is_a_prefix_of_a_later_one() -> None:
     later = as_messages((*TALK, AssistantMessage("It is A."), UserMessage("Sure?")), TOOLS)
-    assert later[: len(TALK)] == as_messages(TALK, TOOLS)
+    earlier = as_messages(TALK, TOOLS)
+    assert later[: len(earlier)] == earlier
+
+
+def test_the_general_words_make_way_for_short_ones_and_the_rest_stays() -> None:
+    system, *_ = as_messages((SystemMessage(system_prompt(project="The folder is x.", locale="de")),), TOOLS)
+    assert general() not in system.content
+    assert system.content.endswith("Answer in German.\n\nThe folder is x.")
+    assert len(system.content) < 500
+
+
+def test_examples_follow_the_system_message_when_their_tools_are_there() -> None:
+    tools = (spec("read_file", ["path"], path="string"),)
+    roles = [type(message).__name__ for message in as_messages(TALK[:2], tools)]
+    used = [step for example in EXAMPLES for step in example.messages(tools)]
+    assert used
+    assert roles == ["SystemMessage", *[type(m).__name__.replace("Tool", "User") for m in used], "UserMessage"]
+    assert all(isinstance(parse(m.content, tools, str), ToolCall | Answer) for m in as_messages(TALK[:1], tools)[2::2])
+
+
+def test_only_the_beginning_of_a_task_is_repeated() -> None:
+    talk = (
+        UserMessage("Look " + "x" * 500 + "\nmore"),
+        AssistantMessage("", (CALL,)),
+        ToolMessage("c1", "read_file", "A"),
+    )
+    assert len(as_messages(talk, TOOLS)[-1].content) < 250
 
 
 @pytest.mark.parametrize(

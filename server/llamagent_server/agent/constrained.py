@@ -1,8 +1,9 @@
 """Tools for models that have none: each reply is one JSON object, constrained by a schema, and read back as a call.
 
 The reply is `{"tool": <name>, "arguments": {...}}` or `{"answer": <text>}`. The conversation is rewritten for such a
-model: the tools stand in the system message, calls are the objects that the model wrote, results are user messages.
-Everything is a function of the messages alone, so that an earlier request stays a prefix of a later one.
+model: the system message is short and holds the tools, worked examples follow it (agent/examples.py), calls are the
+objects that the model wrote, results are user messages that repeat the task, which small models lose else. Everything
+is a function of the messages alone, so that an earlier request stays a prefix of a later one.
 """
 
 import json
@@ -10,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from llamagent_server.agent.examples import EXAMPLES
+from llamagent_server.agent.prompt import general
 from llamagent_server.core.messages import (
     AssistantMessage,
     Json,
@@ -23,10 +26,15 @@ from llamagent_server.core.messages import (
     UserMessage,
 )
 
+_ROLE = "You are llamagent, a coding agent in the user's editor."
 _RULES = (
     'Reply with one JSON object and nothing else: {"tool": name, "arguments": {...}} to call a tool, or '
     '{"answer": text} when the task is done.'
 )
+
+
+_ORDER = ("write_file", "run_command", "read_file", "edit_file", "search_text", "list_files")
+_TASK_CHARS = 200  # of the task's first line, repeated with each result
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +50,8 @@ class Malformed:
 
 
 def schema(tools: Sequence[ToolSpec]) -> JsonObject:
-    """A JSON schema that every reply must fit: one choice for each tool, in their order, then the answer."""
-    calls: list[Json] = [_call_schema(tool) for tool in tools]
+    """A JSON schema that every reply must fit: one choice for each tool, then the answer."""
+    calls: list[Json] = [_call_schema(tool) for tool in _in_order(tools)]
     answer: Json = {
         "type": "object",
         "properties": {"answer": {"type": "string"}},
@@ -68,28 +76,44 @@ def _call_schema(tool: ToolSpec) -> Json:
 def as_messages(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tuple[Message, ...]:
     """The conversation for a model without tools. Neighbours of one role are joined: templates want them in turn."""
     plain: list[Message] = []
+    task = ""
     for message in messages:
-        rewritten = _rewritten(message, tools)
+        if isinstance(message, UserMessage) and message.task:
+            task = message.content.strip().partition("\n")[0][:_TASK_CHARS]
         previous = plain[-1] if plain else None
+        rewritten = _rewritten(message, tools, task)
         if isinstance(previous, UserMessage) and isinstance(rewritten, UserMessage):
             plain[-1] = UserMessage(f"{previous.content}\n\n{rewritten.content}", task=previous.task)
         else:
             plain.append(rewritten)
+        if isinstance(message, SystemMessage):
+            plain += [_rewritten(step, tools, example.task) for example in EXAMPLES for step in example.messages(tools)]
     return tuple(plain)
 
 
-def _rewritten(message: Message, tools: Sequence[ToolSpec]) -> Message:
+def _rewritten(message: Message, tools: Sequence[ToolSpec], task: str) -> Message:
     match message:
         case SystemMessage(content=content):
-            return SystemMessage("\n\n".join([content, _RULES, "Tools:\n" + "\n".join(map(_described, tools))]))
+            return SystemMessage(_system(content, tools))
         case AssistantMessage(content=content, tool_calls=()):
             return AssistantMessage(_dumped({"answer": content}))
         case AssistantMessage(tool_calls=calls):
             return AssistantMessage("\n".join(_dumped(_call_object(call)) for call in calls))
         case ToolMessage(name=name, content=content):
-            return UserMessage(f"Result of {name}:\n{content}", task=False)
+            return UserMessage(f"Task: {task}\nResult of {name}:\n{content}", task=False)
         case UserMessage():
             return message
+
+
+def _system(content: str, tools: Sequence[ToolSpec]) -> str:
+    """With our short words instead of the general ones, which are too many for the smallest models."""
+    about = content.removeprefix(general()).strip()
+    return "\n".join([f"{_ROLE} {_RULES}", "Tools:", *map(_described, _in_order(tools)), about])
+
+
+def _in_order(tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """Those that do the work first: the smallest models take what stands first."""
+    return sorted(tools, key=lambda tool: _ORDER.index(tool.name) if tool.name in _ORDER else len(_ORDER))
 
 
 def _call_object(call: ToolCall) -> dict[str, Json]:

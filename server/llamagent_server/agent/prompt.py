@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 LANGUAGES = {"de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch"}
@@ -27,7 +28,7 @@ def system_prompt(*, project: str, notes: str = "", skills: Sequence[tuple[str, 
 
     `project` is one line on the folders, `notes` the text of a trusted AGENTS.md, `skills` their (name, description).
     """
-    sections = [files("llamagent_server").joinpath("prompts/system.md").read_text(encoding="utf-8").strip()]
+    sections = [general()]
     language = LANGUAGES.get((locale or "").split("-")[0].split("_")[0].lower())
     if language:
         sections.append(f"Answer in {language}.")
@@ -38,6 +39,12 @@ def system_prompt(*, project: str, notes: str = "", skills: Sequence[tuple[str, 
     if notes:
         sections.append(f"The user's notes on this project (AGENTS.md):\n{fenced('AGENTS.md', notes)}")
     return "\n\n".join(section for section in sections if section)
+
+
+@cache
+def general() -> str:
+    """What every conversation begins with."""
+    return files("llamagent_server").joinpath("prompts/system.md").read_text(encoding="utf-8").strip()
 
 
 def ask_text(text: str, attachments: Sequence[Attachment], max_chars: int) -> str:
