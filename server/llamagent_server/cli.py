@@ -181,6 +181,12 @@ def _doctor(given: argparse.Namespace) -> int:
     return doctor(_overrides(given), given.dir)
 
 
+def _demo(_given: argparse.Namespace) -> int:
+    from llamagent_server.demo import demo
+
+    return demo()
+
+
 def _options(given: argparse.Namespace) -> "Options":
     from llamagent_terminal.client import serve_command
     from llamagent_terminal.options import Consent, Options
@@ -198,7 +204,7 @@ def _options(given: argparse.Namespace) -> "Options":
 
 
 def _overrides(given: argparse.Namespace) -> "dict[str, Json]":
-    return {name: value for _, name, _, _ in _OVERRIDES if (value := getattr(given, name)) is not None}
+    return {name: value for _, name, _, _ in _OVERRIDES if (value := getattr(given, name, None)) is not None}
 
 
 def _bad_override(given: argparse.Namespace) -> str | None:
@@ -235,5 +241,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("serve", "speak LSP with an editor", _add_serve, _serve),
     Command("ask", "let the model answer or do something, once", _add_ask, _ask),
     Command("chat", "talk with the model", _add_conversation, _chat),
+    Command("demo", "see it work: a tiny model does a small job in a temporary folder", lambda _: None, _demo),
     Command("doctor", "look for what is missing or wrong, and say what to do", _add_doctor, _doctor),
 )

@@ -12,7 +12,7 @@ from llamagent_server.errors import ModelError, ModelFailed, ModelNotFound
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.engine import Engine, EngineConfig, require_package, start_engine
-from llamagent_server.providers.fetching import Progress, fetch_bundled
+from llamagent_server.providers.fetching import Progress, Tell, fetch_bundled
 from llamagent_server.providers.model_files import SMOLLM2, bundled_is_here, bundled_path, own_file
 from llamagent_server.providers.openai_chat import OpenAIChat
 from llamagent_server.settings import EMBEDDED_MODEL, Provider
@@ -25,17 +25,21 @@ _log = logging.getLogger(__name__)
 
 
 def create(config: ProviderConfig) -> "Embedded":
-    return Embedded(config)
+    return Embedded(config, _log_progress)
 
 
 class Embedded:
-    """The engine starts with the first request, and anew when the context length changes or when it had died."""
+    """The engine starts with the first request, and anew when the context length changes or when it had died.
+
+    `tell` hears, in another thread, how far the download of the bundled model is.
+    """
 
     provider = "embedded"
     url = "embedded"
 
-    def __init__(self, config: ProviderConfig) -> None:
+    def __init__(self, config: ProviderConfig, tell: Tell) -> None:
         self._config = config
+        self._tell = tell
         self._engine: Engine | None = None
         self._starting = asyncio.Lock()
 
@@ -79,7 +83,7 @@ class Embedded:
                     f"{EMBEDDED_MODEL} is not on this machine, and was not fetched without a yes.",
                     hint="Ask again and say yes, or set `model` to the full path of a GGUF file.",
                 )
-            await fetch_bundled(SMOLLM2, _log_progress)
+            await fetch_bundled(SMOLLM2, self._tell)
 
     async def close(self) -> None:
         async with self._starting:
@@ -136,4 +140,5 @@ def _explained(failure: Failure, engine: Engine) -> Failure:
 
 def _log_progress(progress: Progress) -> None:
     # At the level that reaches stderr: it is the only sign of life while a big file comes.
-    _log.warning("%s", progress.words)
+    if progress.percent % 10 == 0:
+        _log.warning("%s", progress.words)

