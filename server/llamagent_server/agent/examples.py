@@ -1,6 +1,8 @@
 """Worked examples for models without tools: they show the form of a step, and that work is done before it is told of.
 
-Which they are and how they are worded was tried with SmolLM2-135M-Instruct: with fewer it answers instead of acting.
+Which they are and how they are worded was tried with SmolLM2-135M-Instruct at temperature 0: with fewer it answers
+instead of acting, and with these each word of a right `print("Hello")` is at least twice as likely as any other. That
+margin counts: the same model gives slightly other numbers on another processor.
 """
 
 from collections.abc import Sequence
@@ -39,7 +41,7 @@ def _written_and_run(path: str, what: str, code: str, output: str) -> Example:
 
 
 EXAMPLES = (
-    _written_and_run("sum.py", "2 + 3", "print(2 + 3)\n", "5"),
-    Example("What does a.txt say?", (("read_file", {"path": "a.txt"}, "a.txt (1 lines)\nblue\n"),), "It says blue."),
     _written_and_run("bye.py", "Bye", 'print("Bye")\n', "Bye"),
+    Example("What does a.txt say?", (("read_file", {"path": "a.txt"}, "a.txt (1 lines)\nblue\n"),), "It says blue."),
+    _written_and_run("hi.py", "Hi", 'print("Hi")\n', "Hi"),
 )
