@@ -148,13 +148,19 @@ def perform(changes: tuple[Change, ...], root: Path) -> None:
 def _stage(change: Change, root: Path, undo: ExitStack) -> Path:
     """The finished new content in a file beside the target. New folders are made here."""
     _require_same(change, root)
-    if change.before is not None and not os.access(change.target, os.W_OK):
+    if change.before is not None and _is_read_only(change.target):
         raise WrongEdit(f"{change.name} is read-only")
     _make_folders(change.target.parent, undo)
     copy = _copy_beside(change.target, change.after, undo)
     if change.before is not None:
         _take_over(change.target, copy)
     return copy
+
+
+def _is_read_only(target: Path) -> bool:
+    """Nobody may write it, or not this person. Root may all the same, but whoever took the permission meant it."""
+    writers = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+    return not target.stat().st_mode & writers or not os.access(target, os.W_OK)
 
 
 def _put(change: Change, copy: Path, root: Path, undo: ExitStack) -> None:
