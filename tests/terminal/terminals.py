@@ -84,21 +84,6 @@ class Terminal:
                 raise AssertionError(f"{text!r} never came. The screen:\n{self.shown}")
         return before
 
-    def press(self, key: str, text: str) -> str:
-        """Press `key` until `text` appears. Once may not do: readline sleeps through a signal that comes between its
-        check and its sleep, and a person presses again."""
-        deadline = monotonic() + _SECONDS
-        while True:
-            self.type(key)
-            again = monotonic() + 1
-            while monotonic() < again:
-                if (before := self._came(text)) is not None:
-                    return before
-                if select.select([self._screen], [], [], max(again - monotonic(), 0))[0]:
-                    self._read(deadline)
-            if monotonic() > deadline:
-                raise AssertionError(f"{text!r} never came. The screen:\n{self.shown}")
-
     def ended(self) -> int:
         """Wait for the end; the exit code."""
         deadline = monotonic() + _SECONDS
@@ -108,15 +93,9 @@ class Terminal:
         return self._process.wait(_SECONDS)
 
     def signal(self, number: int) -> int:
-        """Send a signal until the process ends (see `press` for why); the exit code."""
-        while True:
-            os.kill(self.pid, number)
-            try:
-                code = self._process.wait(1)
-            except subprocess.TimeoutExpired:
-                continue
-            os.close(self._screen)
-            return code
+        """Send a signal; the exit code."""
+        os.kill(self.pid, number)
+        return self.ended()
 
     def kill(self) -> None:
         if self._process.poll() is None:

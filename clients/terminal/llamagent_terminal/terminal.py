@@ -7,10 +7,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from time import sleep
 from types import FrameType
 from typing import TextIO
 
 _POLL_SECONDS = 0.1
+_ENDING = frozenset(
+    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
 
 
 def can_ask() -> bool:
@@ -121,12 +126,60 @@ def on_interrupt(pressed: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def raising_interrupts() -> Iterator[None]:
-    """Within, Ctrl-C raises KeyboardInterrupt."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Within, Ctrl-C raises KeyboardInterrupt, once; being told to end is noticed as surely."""
+    waking = _Waking()
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        if not waking.over:
+            waking.over = True
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with _sent_again(waking):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(slots=True)
+class _Waking:
+    """`over`: the reading was interrupted, or has ended."""
+
+    over: bool = False
+
+
+@contextmanager
+def _sent_again(waking: _Waking) -> Iterator[None]:
+    """readline sleeps through a signal that comes between its check and its sleep. So each signal that should end the
+    reading is sent again until `waking` is over. Windows has no readline."""
+    if sys.platform == "win32":
+        yield
+        return
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+    before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    sender = threading.Thread(target=_send_again, args=(told, waking), name="signals", daemon=True)
+    sender.start()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        waking.over = True
+        signal.set_wakeup_fd(before)
+        os.close(tell)
+        sender.join()
+        os.close(told)
+
+
+def _send_again(told: int, waking: _Waking) -> None:
+    """`told` gives the numbers of the signals that came, and ends with the reading."""
+    main = threading.main_thread().ident
+    while numbers := os.read(told, 64):
+        ending = [number for number in numbers if number in _ENDING]
+        while ending and main is not None and not waking.over:
+            sleep(_POLL_SECONDS)
+            if not waking.over:
+                signal.pthread_kill(main, ending[0])
 
 
 def leave_on_hangup() -> None:
@@ -136,10 +189,8 @@ def leave_on_hangup() -> None:
     def handler(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, handler)
+    for number in _ENDING - {signal.SIGINT}:
+        signal.signal(number, handler)
 
 
 def interrupt_reading() -> None:
