@@ -13,7 +13,7 @@ from llamagent_server.core.messages import AssistantMessage, Finish, Message, Sy
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.records import replay
 from llamagent_server.core.transcript import Transcript
-from llamagent_server.errors import ModelError, ModelFailed, ModelLacksTools, ModelNotFound
+from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
 from llamagent_server.settings import Settings
 from tests.agent.doubles import Desk, Hang, answered, call, fails, lie, reject, reply
 
@@ -425,6 +425,30 @@ async def test_when_the_summary_fails_the_conversation_is_pruned_not_looped() ->
     desk.model.script = [next_step] * 60
     assert (await desk.ask("TASK").result()).answer == "all read"
     assert all(any("TASK" in m.content for m in request.messages) for request in desk.model.requests)
+
+
+async def test_a_message_that_can_never_fit_is_refused_and_costs_the_conversation_nothing() -> None:
+    desk = Desk([reply("noted"), reply("as you said")])
+    await desk.ask("remember the word plum").result()
+    before = desk.conversation.session.messages
+    with pytest.raises(ContextOverflow, match="too long"):
+        await desk.ask("word " * 30_000).result()
+    assert desk.conversation.session.messages == before
+    assert desk.of("turn.ended")[-1]["stopReason"] == "error"
+    await desk.ask("which word?").result()
+    assert [m.content for m in desk.model.requests[-1].messages[1:]] == [
+        "remember the word plum",
+        "noted",
+        "which word?",
+    ]
+
+
+async def test_a_message_that_can_never_fit_leaves_a_new_conversation_new() -> None:
+    desk = Desk([reply("ok")])
+    with pytest.raises(ContextOverflow, match="too long"):
+        await desk.ask("word " * 30_000).result()
+    assert (await desk.ask("short").result()).answer == "ok"
+    assert_whole(desk.conversation.session.messages)
 
 
 async def test_a_resumed_conversation_goes_on_with_its_numbers_and_its_messages() -> None:

@@ -7,6 +7,7 @@ from llamagent_server.agent.asking import ask_model, emit_gauge, make_room
 from llamagent_server.agent.ports import ToolResult
 from llamagent_server.agent.request import Step, choose_road
 from llamagent_server.agent.results import TurnResult
+from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.toolcalls import finish, settle
 from llamagent_server.agent.turn import TurnState
@@ -39,6 +40,7 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
     try:
         await session.ports.prepare(lambda words: session.trace.emit(Notice(Level.WARNING, words)))
         turn.settings = session.ports.settings()
+        require_room(session, turn.settings, text)
         session.add(UserMessage(text))
         await choose_road(session, turn.settings)
         reason, answer = await _steps(session, turn)

@@ -7,7 +7,7 @@ from llamagent_server.agent.compaction import INSTRUCTION, rebuilt, summary_of
 from llamagent_server.agent.context import ELIDE_TO, Meter, Window, elide, message_bytes
 from llamagent_server.agent.request import chat_request, read_reply, stream
 from llamagent_server.agent.session import Session
-from llamagent_server.core.messages import Message, Reply, ToolMessage, Usage, UserMessage
+from llamagent_server.core.messages import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from llamagent_server.errors import ContextOverflow
 from llamagent_server.settings import Settings
 
@@ -40,6 +40,22 @@ async def compact(session: Session, settings: Settings, *, spend: Spend, force: 
     return Compaction(summary or "", before, fresh.estimate(messages, specs))
 
 
+def require_room(session: Session, settings: Settings, text: str) -> None:
+    """Raises ContextOverflow where `text` would not fit whatever else is left out: it never becomes a part of the
+    conversation then, and nothing is lost to make room for it."""
+    window = Window(settings.num_ctx)
+    alone = (SystemMessage(session.ports.system_prompt()), UserMessage(text))
+    if replace(session.meter, known_messages=0).estimate(alone, session.ports.specs) > window.compact_at:
+        raise _too_long(window)
+
+
+def _too_long(window: Window) -> ContextOverflow:
+    return ContextOverflow(
+        f"Your message is too long for a context window of {window.num_ctx} tokens.",
+        hint="Send less of it, let the model read the file in parts, or raise num_ctx.",
+    )
+
+
 async def _summary(session: Session, settings: Settings, spend: Spend) -> str | None:
     window = Window(settings.num_ctx)
     instruction = UserMessage(INSTRUCTION, task=False)
@@ -63,10 +79,7 @@ def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session
     results = [message for message in messages if isinstance(message, ToolMessage)]
     room = sum(meter.text(message.content) for message in results) - excess
     if room < 100 * len(results) or not results:
-        raise ContextOverflow(
-            f"Your message is too long for a context window of {window.num_ctx} tokens.",
-            hint="Send less of it, let the model read the file in parts, or raise num_ctx.",
-        )
+        raise _too_long(window)
     chars = int(room * meter.ratio / len(results))
     return tuple(_cut(message, chars) if isinstance(message, ToolMessage) else message for message in messages)
 
