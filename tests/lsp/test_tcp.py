@@ -40,9 +40,20 @@ class Wire:
         assert isinstance(answer, dict)
         return answer
 
-    async def initialize(self, token: str | None = TOKEN) -> dict[str, Any]:
+    async def initialize(self, token: str | None = TOKEN, **params: Any) -> dict[str, Any]:
         options = {} if token is None else {"initializationOptions": {"token": token}}
-        return await self.request(0, "initialize", {"processId": 1, "capabilities": {}, **options})
+        return await self.request(0, "initialize", {"processId": 1, "capabilities": {}, **options, **params})
+
+    async def open(self, folder: Path, **options: Any) -> None:
+        """Begin to work on `folder`."""
+        folders = [{"uri": folder.as_uri(), "name": folder.name}]
+        options = {"token": TOKEN, **options}
+        assert "result" in await self.initialize(workspaceFolders=folders, initializationOptions=options)
+        self.writer.write(frame(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}).encode()))
+
+    async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
+        params = {"command": f"llamagent.{name}", "arguments": [arguments]}
+        return await self.request(1, "workspace/executeCommand", params)
 
     async def closed(self) -> bool:
         async with asyncio.timeout(PATIENCE):
@@ -118,6 +129,29 @@ async def test_what_is_not_lsp_is_closed_at_once(tmp_path: Path, data: bytes) ->
         wire.writer.write(data)
         assert await wire.closed()
         assert "result" in await (await server.connect()).initialize()
+
+
+async def test_each_connection_has_its_own_workspace_conversations_and_trust(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        (folder / ".llamagent").mkdir(parents=True)
+        (folder / ".llamagent/config.toml").write_text(f'model = "{folder.name}"\n')
+    async with serving(tmp_path) as server:
+        one, two, again = [await server.connect() for _ in range(3)]
+        await one.open(folders[0], trusted=True)
+        await two.open(folders[1], trusted=True)
+        await again.open(folders[1], trusted=False, settings={"model": "again"})
+        models = []
+        for wire in (one, two, again):
+            settings = (await wire.command("config"))["result"]["settings"]
+            models.append(next(row["value"] for row in settings if row["key"] == "model"))
+        assert models == ["one", "two", "again"]
+        session = (await one.command("new"))["result"]["session"]
+        assert "result" in await one.command("context", session=session)
+        assert (await two.command("context", session=session))["error"]["data"]["kind"] == "unknown_session"
+        await one.command("set_model", value="mine")
+        settings = (await two.command("config"))["result"]["settings"]
+        assert next(row["value"] for row in settings if row["key"] == "model") == "two"
 
 
 async def test_one_connections_end_is_not_the_others(tmp_path: Path) -> None:
