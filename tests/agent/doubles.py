@@ -229,10 +229,9 @@ def tools(project: Project, ran: list[str]) -> tuple[FakeTool, ...]:
 class MemoryJournal:
     """A journal whose records can be looked at."""
 
-    problem: str | None = None
-
     def __init__(self, session: str, records: list[dict[str, Json]]) -> None:
         self.session = session
+        self.problem: str | None = None
         self.records = records
         self.syncs = 0
 

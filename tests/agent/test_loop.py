@@ -484,3 +484,12 @@ async def test_a_conversation_of_the_terminal_agent_gets_a_system_message_when_i
     sent = desk.model.requests[0].messages
     assert [type(m) for m in sent] == [SystemMessage, UserMessage, AssistantMessage, UserMessage]
     assert replay(journal.records).messages == desk.conversation.session.messages
+
+
+async def test_a_journal_that_cannot_be_written_is_said_at_the_end_of_the_turn() -> None:
+    desk = Desk([reply("ok")])
+    turn = desk.ask()
+    desk.store.journals[turn.session].problem = "The disk is full."
+    await turn.result()
+    assert [event["text"] for event in desk.of("notice")] == ["The disk is full."]
+    assert desk.kinds()[-1] == "turn.ended"

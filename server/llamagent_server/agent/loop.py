@@ -141,6 +141,8 @@ def _end(session: Session, turn: TurnState, reason: StopReason, answer: str, err
     if reason is StopReason.ANSWERED and turn.edits_tried and not turn.edits_made:
         tried = "1 edit was" if turn.edits_tried == 1 else f"{turn.edits_tried} edits were"
         session.trace.emit(Notice(Level.WARNING, f"Nothing was changed: {tried} tried, and none was applied."))
+    if (problem := session.journal.problem) is not None:
+        session.trace.emit(Notice(Level.WARNING, problem))
     seconds = round(monotonic() - turn.begun, 3)
     session.trace.emit(TurnEnded(reason, answer, turn.steps, turn.usage, seconds, error))
     session.journal.sync()
