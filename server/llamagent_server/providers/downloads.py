@@ -80,6 +80,7 @@ def _in_tries(url: str, part: Path, wanted: Wanted, watch: Callable[[int], None]
 def _go_on(url: str, part: Path, most: int, watch: Callable[[int], None], cancel: Cancel) -> None:
     """Fetch what is missing of `part`, which never gets longer than about `most`. Raises _BrokeOff, NotServed."""
     import requests
+    from urllib3.exceptions import HTTPError
 
     have = _size(part)
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-"} if have else {})}
@@ -92,7 +93,7 @@ def _go_on(url: str, part: Path, most: int, watch: Callable[[int], None], cancel
                     raise _BrokeOff("stopped")
                 if done > most:
                     return
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:
         raise _BrokeOff(str(error)) from error
 
 
@@ -109,7 +110,8 @@ def _goes_on(response: "requests.Response", have: int) -> bool:
 
 
 def _written(response: "requests.Response", file: IO[bytes]) -> Iterator[int]:
-    for chunk in response.iter_content(_CHUNK):
+    # Not iter_content: where the connection breaks it would lose what it had gathered of a chunk.
+    while chunk := response.raw.read1(_CHUNK, decode_content=False):
         file.write(chunk)
         yield file.tell()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llamagent_server.agent.ports import ChatRequest, Failure, ModelEvent, ModelInfo
-from llamagent_server.errors import ModelError, ModelFailed, ModelNotFound
+from llamagent_server.errors import ModelError, ModelFailed, ModelNotFound, ModelUnreachable
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.engine import Engine, EngineConfig, require_package, start_engine
@@ -20,6 +20,7 @@ from llamagent_server.settings import EMBEDDED_MODEL, Provider
 _SIZE = f"{SMOLLM2.size / 1e6:.0f} MB"
 WHAT = f"{EMBEDDED_MODEL} ({_SIZE}, from the Python package index)"
 _TRAINED_CONTEXT = 8192
+_DYING_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class Embedded:
             return
         async with contextlib.aclosing(self._client(engine).chat(request)) as events:
             async for event in events:
-                yield _explained(event, engine) if isinstance(event, Failure) else event
+                yield await _explained(event, engine) if isinstance(event, Failure) else event
 
     async def describe(self, model: str) -> ModelInfo:
         """Of the bundled model without starting the engine: it writes no tool calls of its own accord."""
@@ -95,7 +96,7 @@ class Embedded:
         """The engine, loaded with `num_ctx`. Raises ModelError."""
         async with self._starting:
             wanted = EngineConfig(_file(self._config.model), num_ctx)
-            if self._engine is not None and (self._engine.ended or self._engine.config != wanted):
+            if self._engine is not None and (self._engine.gone() or self._engine.config != wanted):
                 self._engine.end()
                 self._engine = None
             if self._engine is None:
@@ -125,9 +126,10 @@ def _require_bundled() -> None:
         )
 
 
-def _explained(failure: Failure, engine: Engine) -> Failure:
+async def _explained(failure: Failure, engine: Engine) -> Failure:
     """An engine that died is not to be started by the person: it starts anew with the next request."""
-    if not engine.ended:
+    # The end of the connection is seen a little before the end of the process.
+    if not await off_loop(lambda _: engine.gone(_DYING_SECONDS if _broke_off(failure.error) else 0)):
         return failure
     error = ModelFailed(
         "The embedded engine ended in the middle of a reply.",
@@ -136,6 +138,10 @@ def _explained(failure: Failure, engine: Engine) -> Failure:
         retryable=True,
     )
     return Failure(error, failure.content)
+
+
+def _broke_off(error: ModelError) -> bool:
+    return isinstance(error, ModelUnreachable) or (isinstance(error, ModelFailed) and error.retryable)
 
 
 def _log_progress(progress: Progress) -> None:

@@ -7,6 +7,7 @@ import queue
 import re
 import secrets
 import sys
+import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,12 +47,11 @@ class Engine:
     key: str = field(repr=False)
     _child: Child
     _lines: "deque[str]"
-    _ended: bool = False
+    _gone: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def ended(self) -> bool:
-        """Whether it is gone, by itself or because it was told to."""
-        return self._ended
+    def gone(self, seconds: float = 0.0) -> bool:
+        """Whether it ended, by itself or because it was told to; blocks for at most `seconds` until it has."""
+        return self._gone.wait(seconds)
 
     @property
     def last_words(self) -> str:
@@ -84,7 +84,7 @@ def start_engine(config: EngineConfig, cancel: Cancel) -> Engine:
     def follow() -> None:
         _read(child.output, lines, said)
         child.wait()
-        engine._ended = True
+        engine._gone.set()
         said.put(None)
 
     start(follow, "llamagent-engine")
