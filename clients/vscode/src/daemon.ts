@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 
 import * as vscode from "vscode";
-import { LanguageClient, State } from "vscode-languageclient/node";
+import { ExecuteCommandRequest, LanguageClient, State } from "vscode-languageclient/node";
 
 import { clientOptions, flagsFeature, settingsForDaemon } from "./clientoptions";
 import { findProgram } from "./program";
@@ -72,7 +72,7 @@ export class Daemon implements vscode.Disposable {
   ): Promise<CommandTable[K]["result"]> {
     const client = await this.ensure();
     const params = { command: PREFIX + name, arguments: [argument] };
-    return client.sendRequest<CommandTable[K]["result"]>("workspace/executeCommand", params, token);
+    return (await client.sendRequest(ExecuteCommandRequest.type, params, token)) as CommandTable[K]["result"];
   }
 
   /** The person changed settings: the daemon gets all that they set. */

@@ -43,6 +43,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     ...followSettings(parts),
   );
   show();
+  showPanelOnce(context, panel);
   running = parts;
   // Now, so that the person sees at once whether it works.
   parts.daemon.ensure().catch((problem: unknown) => tellWithLog(parts, problem));
@@ -53,6 +54,15 @@ let running: Parts | undefined;
 
 export async function deactivate(): Promise<void> {
   await running?.daemon.stop();
+}
+
+/** Until it was shown once, VS Code leaves the panel's place blank. */
+function showPanelOnce(context: vscode.ExtensionContext, panel: Panel): void {
+  const key = "panelWasShown";
+  if (context.globalState.get(key) !== true) {
+    void panel.reveal();
+    void context.globalState.update(key, true);
+  }
 }
 
 function setContext(key: string, value: boolean): Thenable<unknown> {

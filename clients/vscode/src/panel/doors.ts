@@ -10,14 +10,7 @@ import type { FromPage, PageCommand } from "./messages";
 import type { Panel } from "./view";
 
 // A page that was tampered with could send any name.
-const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>([
-  "chooseModel",
-  "sessions",
-  "new",
-  "restart",
-  "log",
-  "menu",
-]);
+const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>(["chooseModel", "restart", "log"]);
 
 export async function receive(parts: Parts, panel: Panel, message: FromPage): Promise<void> {
   switch (message.type) {

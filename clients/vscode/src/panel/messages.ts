@@ -29,7 +29,7 @@ export type ToPage =
   | { type: "completions"; request: number; items: CompletionItem[] };
 
 /** What a button of the page may start by name. */
-export type PageCommand = "chooseModel" | "sessions" | "new" | "restart" | "log" | "menu";
+export type PageCommand = "chooseModel" | "restart" | "log";
 
 export type FromPage =
   | { type: "ready" }

@@ -67,9 +67,9 @@ async function readFile(id: string, index: number, change: TextDocumentEdit, isN
   } catch (problem) {
     throw new Unreviewable(`${name}: ${String(problem)}`);
   }
-  const path = `/${id}/${String(index)}/${name.replace(/^\/+/, "")}`;
-  const left = vscode.Uri.from({ scheme: BEFORE, path });
-  const right = vscode.Uri.from({ scheme: PROPOSED, path });
+  const place = { authority: `${id}.${String(index)}`, path: `/${name.replace(/^\/+/, "")}` };
+  const left = vscode.Uri.from({ scheme: BEFORE, ...place });
+  const right = vscode.Uri.from({ scheme: PROPOSED, ...place });
   return { uri, name, isNew, base, proposed, left, right };
 }
 

@@ -13,10 +13,12 @@ export async function openTab(proposal: Proposal): Promise<void> {
   await vscode.commands.executeCommand("vscode.changes", tabTitle(proposal), rows);
 }
 
-/** The class of a multi-diff tab is no part of the stable API, so the label must do. */
+/** The class of a multi-diff tab is no part of the stable API, so the label must do; VS Code adds "(2 files)" to it. */
 function tabsOf(proposal: Proposal): vscode.Tab[] {
   const title = tabTitle(proposal);
-  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => tab.label === title);
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ label }) => label === title || label.startsWith(`${title} (`));
 }
 
 export function isOpen(proposal: Proposal): boolean {

@@ -22,20 +22,11 @@ function command(label: string, name: PageCommand): HTMLButtonElement {
   );
 }
 
-const bar = el(
-  "header",
-  { class: "top" },
-  gauge.element,
-  el(
-    "nav",
-    { attributes: { "aria-label": "Conversations" } },
-    command("New", "new"),
-    command("Conversations", "sessions"),
-  ),
-);
+const bar = el("header", { class: "top" }, gauge.element);
 
 function show(state: PanelState): void {
   gauge.show(state.gauge);
+  bar.hidden = state.gauge === null;
   prompt.update(state);
   trace.update(state);
   banner.hidden = state.daemon === "running";

@@ -1,0 +1,38 @@
+/** The scripted model server (tests/fakes) as a child that says its port. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { PROJECT, PYTHON } from "./places";
+import { until } from "./waiting";
+
+export interface Reply {
+  content?: string;
+  thinking?: string;
+  tool_calls?: { name: string; arguments: Record<string, unknown> }[];
+  delay?: number;
+  hold_after?: number;
+}
+
+export interface Model {
+  url: string;
+  stop(): void;
+}
+
+export async function startModel(replies: readonly Reply[]): Promise<Model> {
+  const folder = mkdtempSync(join(tmpdir(), "llamagent-model-"));
+  const script = join(folder, "script.jsonl");
+  const portFile = join(folder, "port");
+  writeFileSync(script, replies.map((reply) => JSON.stringify(reply)).join("\n") + "\n");
+  const args = ["-m", "tests.fakes.fake_ollama", "--script", script, "--port-file", portFile];
+  const child: ChildProcess = spawn(PYTHON, args, { cwd: PROJECT, stdio: ["ignore", "ignore", "inherit"] });
+  await until("the model server", () => existsSync(portFile) && readFileSync(portFile, "utf8").trim() !== "");
+  const port = readFileSync(portFile, "utf8").trim();
+  return { url: `http://127.0.0.1:${port}`, stop: () => void child.kill() };
+}
+
+export function call(name: string, args: Record<string, unknown>): Reply {
+  return { tool_calls: [{ name, arguments: args }] };
+}

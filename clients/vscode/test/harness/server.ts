@@ -1,0 +1,95 @@
+/** A code-server with folders of its own, and a Chromium that shows it. */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { type Browser, chromium } from "playwright-core";
+
+import { CHROMIUM, CODE_SERVER, NODE } from "./places";
+import { until } from "./waiting";
+
+const QUIET = {
+  "workbench.startupEditor": "none",
+  "security.workspace.trust.enabled": false,
+  "chat.disableAIFeatures": true,
+  "extensions.autoUpdate": false,
+  "extensions.autoCheckUpdates": false,
+  "telemetry.telemetryLevel": "off",
+  "workbench.tips.enabled": false,
+  "git.enabled": false,
+};
+
+export interface CodeServer {
+  url: string;
+  userData: string;
+  stop(): void;
+}
+
+/** `settings` are there before it starts: later ones are not read. */
+export async function startCodeServer(
+  extensions: string,
+  settings: Record<string, unknown>,
+  flags: readonly string[] = [],
+): Promise<CodeServer> {
+  const userData = mkdtempSync(join(tmpdir(), "llamagent-user-"));
+  for (const place of ["User", "Machine"]) {
+    mkdirSync(join(userData, place), { recursive: true });
+    writeFileSync(join(userData, place, "settings.json"), JSON.stringify({ ...QUIET, ...settings }));
+  }
+  const port = await freePort();
+  const args = [CODE_SERVER, "--auth", "none", "--bind-addr", `127.0.0.1:${String(port)}`];
+  args.push("--user-data-dir", userData, "--extensions-dir", extensions, "--disable-telemetry");
+  args.push("--disable-update-check", "--reconnection-grace-time", "5", "--vscode-option", "enable-smoke-test-driver");
+  const env = { ...process.env, ...nothingOfTheUser(userData) };
+  const child: ChildProcess = spawn(NODE, [...args, ...flags], { env, stdio: "ignore", detached: true });
+  const url = `http://127.0.0.1:${String(port)}`;
+  await until("code-server", () => answers(`${url}/healthz`));
+  const stop = (): void => {
+    if (child.pid !== undefined && child.exitCode === null) {
+      process.kill(-child.pid, "SIGKILL"); // with its extension hosts and their daemons
+    }
+  };
+  return { url, userData, stop };
+}
+
+/** The settings and conversations of the person whose machine this is stay out. */
+function nothingOfTheUser(folder: string): NodeJS.ProcessEnv {
+  return { LLAMAGENT_HOME: join(folder, "home"), OLLAMA_URL: "", OLLAMA_HOST: "", OLLAMA_MODEL: "" };
+}
+
+export function install(vsix: string, extensions: string): void {
+  const userData = mkdtempSync(join(tmpdir(), "llamagent-install-"));
+  const args = [CODE_SERVER, "--user-data-dir", userData, "--extensions-dir", extensions, "--install-extension", vsix];
+  const { status, stderr } = spawnSync(NODE, args, { encoding: "utf8" });
+  if (status !== 0) {
+    throw new Error(`the extension could not be installed: ${stderr}`);
+  }
+}
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false; // not listening yet
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => {
+        resolve(typeof address === "object" && address !== null ? address.port : 0);
+      });
+    });
+  });
+}

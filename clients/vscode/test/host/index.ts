@@ -1,0 +1,19 @@
+/** Runs the tests of this folder inside the extension host. */
+
+import { join } from "node:path";
+
+import Mocha from "mocha";
+
+export function run(): Promise<void> {
+  const mocha = new Mocha({ ui: "bdd", timeout: 60_000, color: false });
+  mocha.addFile(join(__dirname, "suite.js"));
+  return new Promise((resolve, reject) => {
+    mocha.run((failures) => {
+      if (failures === 0) {
+        resolve();
+      } else {
+        reject(new Error(`${String(failures)} tests failed`));
+      }
+    });
+  });
+}

@@ -1,0 +1,5 @@
+/** Everything that is tested inside the extension host. */
+
+import "./pure";
+import "./review";
+import "./life";
