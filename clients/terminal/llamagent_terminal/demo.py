@@ -122,7 +122,11 @@ def _judge(screen: Screen, folder: Path, session: Session, ran: Ran | None) -> i
         _text(screen, f"Nothing was written{', as you wanted' if refused else ''}: there is no {PROGRAM}.")
         return REFUSED if refused else FAILED
     if ran is None:
-        say(screen, HARNESS, f"The model stopped before it ran {PROGRAM}, as models this small do. The demo runs it.")
+        say(
+            screen,
+            HARNESS,
+            f"Whatever it says, the model stopped before it ran {PROGRAM}, as models this small do. The demo runs it.",
+        )
         head(screen, TOOL, Span(f"$ python {PROGRAM}", Style.BOLD))
         if not _agreed(screen, "Run it?"):
             _text(screen, f"{PROGRAM} was written, and not run.")

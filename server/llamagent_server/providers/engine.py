@@ -1,5 +1,5 @@
 """The embedded engine from the daemon's side: started, watched and ended. It is a child that cannot outlive the daemon
-(docs/decisions: embedded engine)."""
+(docs/decisions/0016)."""
 
 import json
 import os
