@@ -6,14 +6,16 @@ A workspace that nobody trusted brings nothing.
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from llamagent_server.agent.results import Allowed, Changed, TrustReport
 from llamagent_server.app.connection import Connection
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument
+from llamagent_server.processes.environment import own_programs
 from llamagent_server.settings import validate_one
-from llamagent_server.settings_load import Loaded, Sources, load
+from llamagent_server.settings_load import Loaded, Problem, Sources, load
 from llamagent_server.store.config_files import read_config_files
 from llamagent_server.store.places import user_folder
 from llamagent_server.store.sessions import SessionStore
@@ -23,6 +25,7 @@ from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
 
 NOTES = "AGENTS.md"
 NOTES_CHARS = 4000
+ALLOWED = "allowed_commands"
 OLDER = ".llamagent/sessions"
 RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/skills")
 
@@ -130,12 +133,12 @@ class Grounds:
         if prefix is not None:
             words = " ".join(prefix.split())
             kept = [known for known in allowed if known != words]
-            self.set_for_session("allowed_commands", list(kept if revoke else [*kept, words]))
+            self.set_for_session(ALLOWED, list(kept if revoke else [*kept, words]))
         return Allowed(self.loaded.settings.allowed_commands)
 
     def _load(self) -> Loaded:
         files, problems = read_config_files(user_folder(), self._trusted_folder)
-        return load(
+        loaded = load(
             Sources(
                 files=files,
                 environ=os.environ,
@@ -145,6 +148,20 @@ class Grounds:
                 problems=problems,
             )
         )
+        return loaded if self._session.get(ALLOWED) is not None else self._asking_again(loaded)
+
+    def _asking_again(self, loaded: Loaded) -> Loaded:
+        """`git status` is no word of its own where the folder decides what git is: allowed commands ask there too,
+        until the person trusts it. What they allow in this very connection stands."""
+        if not loaded.settings.allowed_commands or self._folder is None or self.trusted:
+            return loaded
+        programs = own_programs(self._folder.path, os.environ)
+        if programs is None and self.trusted is None:
+            return loaded
+        why = "is not trusted" if programs is None else f"is not trusted and decides what they run ({programs})"
+        told = Problem(loaded.origins[ALLOWED], f"Allowed commands ask in this folder, which {why}.", key=ALLOWED)
+        settings = replace(loaded.settings, allowed_commands=())
+        return replace(loaded, settings=settings, problems=(*loaded.problems, told))
 
     # --- Notes, skills, conversations ------------------------------------------------------------------------------
 

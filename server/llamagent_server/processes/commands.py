@@ -1,7 +1,6 @@
 """One shell command: run in a folder, bounded in time and output, and never outliving the daemon."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -11,6 +10,7 @@ from typing import IO
 
 from llamagent_server.processes.child import Child, Ending
 from llamagent_server.processes.output import Output
+from llamagent_server.processes.programs import find_program
 from llamagent_server.processes.threads import Cancel, off_loop, start
 
 if sys.platform == "win32":
@@ -35,7 +35,7 @@ def shell_argv(command: str, *, prefix: Sequence[str] = ()) -> list[str]:
     """The program and arguments that run `command` in the system's shell, behind `prefix` (a sandbox)."""
     if os.name == "nt":
         return [*prefix, os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", command]
-    bash = shutil.which("bash")
+    bash = find_program("bash", os.environ.get("PATH"))
     if bash:
         return [*prefix, bash, "--noprofile", "--norc", "-c", command]
     return [*prefix, "/bin/sh", "-c", command]

