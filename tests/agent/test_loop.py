@@ -493,3 +493,16 @@ async def test_a_journal_that_cannot_be_written_is_said_at_the_end_of_the_turn()
     await turn.result()
     assert [event["text"] for event in desk.of("notice")] == ["The disk is full."]
     assert desk.kinds()[-1] == "turn.ended"
+
+
+async def test_a_person_who_refuses_a_command_and_stops_ends_the_turn_with_every_call_answered() -> None:
+    desk = Desk([reply("", call("run_command", command="make"), call("read_file", path="a"))])
+    desk.editor.consents = [Consent(ConsentDecision.REFUSE, stop=True)]
+    result = await desk.ask().result()
+    assert (result.stop_reason, result.answer) == (
+        StopReason.REFUSED,
+        "You refused the command and stopped the turn.",
+    )
+    assert desk.ran == []
+    assert len(desk.of("tool.returned")) == 2
+    assert_whole(desk.conversation.session.messages)

@@ -256,6 +256,19 @@ async def test_a_session_is_listed_and_resumed_by_another_daemon(project: Path, 
     assert [event["kind"] for event in events].count("turn.ended") == 2
 
 
+async def test_the_list_and_a_resume_count_the_same_messages(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[call("list_files"), say("one"), say("a summary"), say("two")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("first")
+            await ed.command("load_skill", name="fix-a-bug")
+            await ed.command("compact")
+            await ed.ask("second")
+            (row,) = (await ed.command("sessions"))["sessions"]
+            assert (await ed.command("resume", ref=1))["messages"] == row["messages"]
+        async with editor(project, home, url=server.url) as ed:
+            assert (await ed.command("resume", ref=1))["messages"] == row["messages"]
+
+
 async def test_clear_forgets_and_new_keeps(project: Path, home: Path) -> None:
     with FakeOllama(replies=[say("one"), say("two"), say("three")]) as server:
         async with editor(project, home, url=server.url) as ed:
@@ -319,3 +332,17 @@ async def test_a_skill_is_listed_loaded_and_sent_along(project: Path, home: Path
             await ed.ask("go")
     roles = [message["role"] for message in server.requests[-1].json["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
+
+
+async def test_refusing_with_stop_ends_the_turn(project: Path, home: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    edit = call("write_file", path="a.py", content="x = 2\n")
+    with FakeOllama(replies=[edit, call("run_command", command="touch ran")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            ed.answers["workspace/applyEdit"] = lambda _: {"applied": False, "stop": True}
+            ed.answers["llamagent/consent"] = lambda _: {"decision": "refuse", "stop": True}
+            assert (await ed.ask("edit"))["stopReason"] == "refused"
+            assert (await ed.ask("run"))["stopReason"] == "refused"
+    assert len(server.requests) >= 2
+    assert (project / "a.py").read_text() == "x = 1\n"
+    assert not (project / "ran").exists()

@@ -57,6 +57,16 @@ def test_a_no_without_a_reason(stage: Stage) -> None:
     assert stage.answers == [{"applied": False}]
 
 
+def test_q_instead_of_a_reason_stops_the_turn(stage: Stage) -> None:
+    terminal = stage.terminal([edit(file_in(stage), "ONE", end=3), *ended()])
+    terminal.expect("[y/N]")
+    terminal.type("n\n")
+    terminal.expect("q to stop here")
+    terminal.type("q\n")
+    assert terminal.ended() == 4
+    assert stage.answers == [{"applied": False, "stop": True}]
+
+
 def test_the_end_of_input_is_a_no(stage: Stage) -> None:
     file = file_in(stage)
     terminal = stage.terminal([edit(file, "ONE", end=3), *ended()])
@@ -210,6 +220,13 @@ def test_without_a_terminal_everything_is_refused_and_said_so(stage: Stage) -> N
         {"applied": False, "failureReason": "there is no terminal to ask in"},
         {"decision": "refuse", "reason": "there is no terminal to ask in"},
     ]
+
+
+def test_a_narrow_terminal_gets_it_in_lines_broken_between_words(tmp_path: Path) -> None:
+    screen = Screen(StringIO(), colour=False, live=False, width=lambda: 40)
+    desk = Desk(screen, tmp_path, Consent.ASK, asks=False, stop=lambda _: False, settled=set())
+    desk.consent(Asked(1, "llamagent/consent", {"command": "make", "cwd": "/proj"}))
+    assert "\nRun it? no: there is no terminal to ask\nin (--yes accepts, --no refuses)\n" in screen.stream.getvalue()
 
 
 def test_yes_accepts_edits_and_commands_but_trusts_nobody(stage: Stage) -> None:

@@ -8,6 +8,7 @@ from llamagent_terminal.terminal import discard_typed, read_line
 
 # English, French, German: what a person's fingers type without thinking.
 _YES = frozenset({"y", "yes", "o", "oui", "j", "ja"})
+_STOP = frozenset({"q", "quit"})
 _ALWAYS = frozenset({"a", "always"})
 
 
@@ -32,8 +33,13 @@ def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, always
 
 def reason(screen: Screen, stop: Callable[[], bool]) -> str | None:
     """Why the answer was no, for the model; None when the person gives none."""
-    words = Span("Why not? (told to the model; Enter for nothing) ", Style.DIM)
+    words = Span("Why not? (told to the model; Enter for nothing, q to stop here) ", Style.DIM)
     return (_asked(screen, stop, words) or "").strip() or None
+
+
+def stops(reason: str | None) -> bool:
+    """Whether the person wants the turn to end rather than to give a reason."""
+    return (reason or "").casefold() in _STOP
 
 
 def choice(screen: Screen, titles: Sequence[str], stop: Callable[[], bool]) -> int | None:

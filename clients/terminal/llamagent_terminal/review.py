@@ -78,7 +78,7 @@ class Desk:
 
     def _not_applied(self, reason: str | None) -> dict[str, object]:
         self.refusals += 1
-        return {"applied": False, **({"failureReason": reason} if reason else {})}
+        return {"applied": False, **_words("failureReason", reason)}
 
     def _show(self, changes: tuple[Change, ...]) -> None:
         for change in changes:
@@ -110,7 +110,7 @@ class Desk:
         self.refusals += 1
         self._settled.add(call)
         self._screen.line(Span("  not run", Style.DIM))
-        return {"decision": "refuse", **({"reason": reason} if reason else {})}
+        return {"decision": "refuse", **_words("reason", reason)}
 
     # --- Anything else
 
@@ -137,7 +137,9 @@ class Desk:
             self._screen.line(Span(f"{question} {self._consent} (--{self._consent})", Style.DIM))
             return Answer(self._consent.value), "refused by --no" if self._consent is Consent.NO else None
         if not self._asks:
-            self._screen.line(Span(f"{question} no: {NO_TERMINAL} (--yes accepts, --no refuses)", Style.HARNESS))
+            words = f"{question} no: {NO_TERMINAL} (--yes accepts, --no refuses)"
+            for text in self._screen.wrapped(words, 0):
+                self._screen.line(Span(text, Style.HARNESS))
             return Answer.NO, NO_TERMINAL
 
         def stop() -> bool:
@@ -168,3 +170,10 @@ HANDLERS: dict[str, Callable[[Desk, Asked], object]] = {
     "client/registerCapability": lambda _desk, _request: None,
     "client/unregisterCapability": lambda _desk, _request: None,
 }
+
+
+def _words(key: str, reason: str | None) -> dict[str, object]:
+    """A reason as it goes to the daemon, or the wish to stop."""
+    if prompt.stops(reason):
+        return {"stop": True}
+    return {key: reason} if reason else {}

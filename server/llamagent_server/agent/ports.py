@@ -174,8 +174,11 @@ class ConsentDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consent:
+    """`stop`: the person refused and wants the turn to end here."""
+
     decision: ConsentDecision
     reason: str | None = None
+    stop: bool = False
 
 
 @dataclass(frozen=True, slots=True)

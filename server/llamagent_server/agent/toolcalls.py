@@ -102,6 +102,8 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
     if asks:
         consent = await session.ports.editor.consent(call.id, command)
         if consent.decision is ConsentDecision.REFUSE:
+            if consent.stop:
+                turn.stop = Stop("You refused the command and stopped the turn.", refused=True)
             words = f' Their words: "{consent.reason}".' if consent.reason else ""
             return ToolResult(False, f"The user refused to run this command.{words} It did not run.")
         if consent.decision is ConsentDecision.ALWAYS:

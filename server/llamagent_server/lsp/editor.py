@@ -94,7 +94,7 @@ class ConnectedEditor:
             reply = await self._protocol.ask(CONSENT, record(question), lambda value: parse_known(ConsentReply, value))
         except AskFailed as problem:
             return Consent(ConsentDecision.REFUSE, str(problem))
-        return Consent(ConsentDecision(reply.decision), reply.reason)
+        return Consent(ConsentDecision(reply.decision), reply.reason, stop=reply.stop)
 
     async def _consent_by_dialog(self, command: str) -> Consent:
         cwd, _, network = self._surroundings.command_place()

@@ -6,6 +6,7 @@ moment, and the texts that are there afterwards count, not what the editor answe
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lsprotocol import types
 
@@ -24,6 +25,15 @@ from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
 from llamagent_server.lsp.words import visible, words
 
 DIFF_LINES = 60  # of a diff that is shown within the question
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the editor answered. `stop`, with a no: the person wants the turn to end here."""
+
+    applied: bool
+    reason: str | None
+    stop: bool = False
 
 
 class Reviews:
@@ -57,9 +67,10 @@ class Reviews:
             planned = await self._files.plan(proposal.changes)
         except Refused as problem:
             return await self._no(proposal, str(problem))
-        applied, reason = await self._apply(review_id, proposal, planned)
-        now = await self._read_back(planned, applied=applied)
-        return ReviewAnswer(applied, reason, tuple(p.base for p in planned), tuple(p.after for p in planned), now)
+        said = await self._apply(review_id, proposal, planned)
+        now = await self._read_back(planned, applied=said.applied)
+        base, expected = tuple(p.base for p in planned), tuple(p.after for p in planned)
+        return ReviewAnswer(said.applied, said.reason, base, expected, now, stop=said.stop)
 
     async def _no(self, proposal: Proposal, reason: str | None) -> ReviewAnswer:
         there = await self._files.texts([change.uri for change in proposal.changes])
@@ -79,7 +90,7 @@ class Reviews:
 
     # --- The edit --------------------------------------------------------------------------------------------------
 
-    async def _apply(self, review_id: str, proposal: Proposal, planned: Sequence[Planned]) -> tuple[bool, str | None]:
+    async def _apply(self, review_id: str, proposal: Proposal, planned: Sequence[Planned]) -> _Said:
         reviews = self._client.flags.review
         form = Form(
             encoding=self._client.encoding,
@@ -92,7 +103,7 @@ class Reviews:
         try:
             return await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
         except AskFailed as problem:
-            return False, str(problem)
+            return _Said(False, str(problem))
 
     async def _read_back(self, planned: Sequence[Planned], *, applied: bool) -> tuple[str | None, ...]:
         uris = [p.uri for p in planned]
@@ -103,12 +114,14 @@ class Reviews:
         return await self._files.settled(uris, None)
 
 
-def _applied(value: object) -> tuple[bool, str | None]:
+def _applied(value: object) -> _Said:
     """Only a plain true is a yes. Raises ValueError."""
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is no ApplyWorkspaceEditResult")
     reason = value.get("failureReason")
-    return value.get("applied") is True, reason if isinstance(reason, str) and reason else None
+    applied = value.get("applied") is True
+    stop = not applied and value.get("stop") is True
+    return _Said(applied, reason if isinstance(reason, str) and reason else None, stop=stop)
 
 
 def _counted(change: FileChange) -> str:

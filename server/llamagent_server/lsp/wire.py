@@ -205,8 +205,11 @@ class ConsentQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ConsentReply:
+    """`stop`, with a refusal: the turn ends here."""
+
     decision: Literal["run", "always", "refuse"]
     reason: str | None = None
+    stop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
