@@ -72,7 +72,7 @@ def table(figures: Sequence[Figure], limits: Mapping[str, float]) -> str:
     rows: list[tuple[str, ...]] = [("", "n", "median", "p95", "max", "unit", "limit")]
     for figure in figures:
         limit = limits.get(figure.name)
-        verdict = "" if limit is None else f"{limit:g} {'ok' if figure.median <= limit else 'TOO SLOW'}"
+        verdict = "" if limit is None else f"{limit:g} {'ok' if figure.median <= limit else 'ABOVE'}"
         shown = (figure.median, figure.percentile(95), max(figure.values))
         numbers = tuple(f"{value:.3g}" if value < 100 else f"{value:.0f}" for value in shown)
         rows.append((figure.name, str(len(figure.values)), *numbers, figure.unit, verdict))
