@@ -9,7 +9,7 @@ from pathlib import Path
 def find_program(name: str, path: str | None) -> str | None:
     """The full path of the program `name` in the folders of `path` (as PATH has them; None: the system's own)."""
     for entry in (os.defpath if path is None else path).split(os.pathsep):
-        if Path(entry).is_absolute() and (found := shutil.which(Path(entry) / name)) is not None:
+        if Path(entry).is_absolute() and (found := shutil.which(str(Path(entry) / name))) is not None:
             return found
     return None
 
