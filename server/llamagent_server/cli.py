@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2
 FAILED = 1
+_OWN_FLAGS = ("-h", "--help", "--version")  # of no command
 
 # Settings that the command line may set: flags, the setting's name, its type, its help.
 _OVERRIDES: tuple[tuple[tuple[str, ...], str, type, str], ...] = (
@@ -38,9 +39,10 @@ class Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` names (default: the process's) and return the exit code; 2 for a wrong one."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
     try:
-        parsed = parser.parse_args(given or ["serve"])
+        parsed, unknown = _parser().parse_known_args(_with_command(given))
+        if unknown:
+            parsed.parser.error(_unknown(parsed.row, unknown))
     except SystemExit as ended:  # argparse has said what is wrong, or has shown the help
         return int(ended.code or 0)
     command: Command = parsed.row
@@ -65,8 +67,20 @@ def _parser() -> argparse.ArgumentParser:
     for row in COMMANDS:
         added = commands.add_parser(row.name, help=row.help, description=_sentence(row.help), allow_abbrev=False)
         row.arguments(added)
-        added.set_defaults(row=row)
+        added.set_defaults(row=row, parser=added)
     return parser
+
+
+def _with_command(given: list[str]) -> list[str]:
+    """Editors start `llamagent-server --stdio`: options without a command are those of `serve`."""
+    named = given and (not given[0].startswith("-") or given[0] in _OWN_FLAGS)
+    return given if named else ["serve", *given]
+
+
+def _unknown(command: "Command", arguments: Sequence[str]) -> str:
+    split = command.name == "ask" and not arguments[0].startswith("-")
+    hint = " (put a text of several words in quotes)" if split else ""
+    return f"unrecognized arguments: {' '.join(arguments)}{hint}"
 
 
 def _sentence(text: str) -> str:

@@ -23,7 +23,14 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("argv", "words"),
     [
         (["frob"], "invalid choice: 'frob'"),
-        (["ask", "x", "--frob"], "unrecognized arguments: --frob"),
+        (["ask", "x", "--frob"], "ask: error: unrecognized arguments: --frob\n"),
+        (["ask", "x", "--frob"], "[--yes | --no]"),
+        (
+            ["ask", "what", "is", "it"],
+            "ask: error: unrecognized arguments: is it (put a text of several words in quotes)",
+        ),
+        (["chat", "hello"], "chat: error: unrecognized arguments: hello\n"),
+        (["--frob"], "serve: error: unrecognized arguments: --frob"),
         (["ask", "x", "--yes", "--no"], "not allowed with"),
         (["ask", "x", "-t", "warm"], "invalid float value: 'warm'"),
         (["ask", "x", "--num-ctx", "many"], "invalid int value"),
@@ -74,7 +81,7 @@ def test_the_client_knows_nothing_of_the_server_but_the_wire() -> None:
                 assert "llamagent_server.lsp.wire" in named, f"{file.name} imports {node.module}"
 
 
-@pytest.mark.parametrize("argv", [[], ["serve"], ["serve", "--stdio"], ["serve", "-m", "gemma3:4b"]])
+@pytest.mark.parametrize("argv", [[], ["serve"], ["--stdio"], ["serve", "--stdio"], ["-m", "gemma3:4b"]])
 def test_without_a_command_it_serves_an_editor(argv: list[str], tmp_path: Path) -> None:
     messages = [
         {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
