@@ -1,6 +1,7 @@
 """Tool calls and their results in a few words. Pure."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from llamagent_terminal.visible import code, line
 
 _MOST_COLUMNS = 100
 _OUTPUT_LINES = 12
+_READ_LINES = re.compile(r" \((lines [\d-]+ of \w+|\d+ lines)\)$")  # as read_file heads what it gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,14 @@ def result_lines(call: Call, event: Mapping[str, Any]) -> Iterator[Span]:
         yield Span(code(lines[0]), Style.DIM)
     else:
         more = ", cut short" if event.get("truncated") else ""
-        yield Span(f"{len(lines)} lines{more}, {seconds}", Style.DIM)
+        yield Span(f"{_count(call, lines)}{more}, {seconds}", Style.DIM)
+
+
+def _count(call: Call, lines: list[str]) -> str:
+    """How much was got. The first line of a file that was read says which lines these are."""
+    said = _READ_LINES.search(lines[0]) if call.name == "read_file" else None
+    count = said[1] if said else f"{len(lines)} lines"
+    return "1 line" if count == "1 lines" else count
 
 
 def _shortened(lines: list[str], style: Style) -> Iterator[Span]:

@@ -21,8 +21,16 @@ _WORDS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "trust": ("trust", {"trusted": True}),
     "untrust": ("trust", {"trusted": False}),
 }
-# Not to be typed: `ask` is what everything else is, and the rest is for editors.
-_HIDDEN = frozenset({"ask", "complete", "unqueue", "trace"})
+# What a word does, where the command's own help is for a dialog, or for more than this word.
+_HELP: Mapping[str, str] = {
+    "temperature": "Set the temperature, from 0 to 2.",
+    "num_ctx": "Set the context window, in tokens.",
+    "disallow": "Ask again before commands that begin so.",
+    "trust": "Trust a folder (this one).",
+    "untrust": "Stop trusting a folder (this one).",
+}
+# Not to be typed: `ask` is what everything else is, while a turn runs nothing is read, and the rest is for editors.
+_HIDDEN = frozenset({"ask", "cancel", "complete", "unqueue", "trace"})
 _NOT_TYPED = frozenset({"session", "turn", "revoke"})  # arguments; the session is always the current one
 
 
@@ -39,6 +47,10 @@ class Typed:
         """The one argument that is typed after the word."""
         left = [field for field in fields(self.command.arguments) if field.name not in (*_NOT_TYPED, *self.given)]
         return left[0] if left else None
+
+    @property
+    def help(self) -> str:
+        return _HELP.get(self.word, self.command.help)
 
     @property
     def form(self) -> str:
@@ -84,7 +96,7 @@ def _by_name(name: str) -> Typed | None:
 
 
 def _help(screen: Screen) -> None:
-    rows = [(typed.form, typed.command.help) for typed in _typed()] + [("/quit", "Leave (also Ctrl-D).")]
+    rows = [(typed.form, typed.help) for typed in _typed()] + [("/quit", "Leave (also Ctrl-D).")]
     widest = max(len(form) for form, _ in rows)
     for form, words in rows:
         screen.line("  ", Span(form.ljust(widest), Style.MODEL), "  ", words)
