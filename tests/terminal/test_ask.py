@@ -1,10 +1,15 @@
 """`ask` against a scripted daemon: what is shown, what is asked, what is answered, and the exit code."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from llamagent_terminal.client import Asked
+from llamagent_terminal.options import Consent
+from llamagent_terminal.review import Desk
+from llamagent_terminal.screen import Screen
 from tests.terminal.scripts import Stage, consent, edit, ended, event, replied, say
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202eevil"
@@ -223,10 +228,11 @@ def test_without_a_terminal_everything_is_refused_and_said_so(stage: Stage) -> N
 
 
 def test_a_narrow_terminal_gets_it_in_lines_broken_between_words(tmp_path: Path) -> None:
-    screen = Screen(StringIO(), colour=False, live=False, width=lambda: 40)
+    out = StringIO()
+    screen = Screen(out, colour=False, live=False, width=lambda: 40)
     desk = Desk(screen, tmp_path, Consent.ASK, asks=False, stop=lambda _: False, settled=set())
     desk.consent(Asked(1, "llamagent/consent", {"command": "make", "cwd": "/proj"}))
-    assert "\nRun it? no: there is no terminal to ask\nin (--yes accepts, --no refuses)\n" in screen.stream.getvalue()
+    assert "\nRun it? no: there is no terminal to ask\nin (--yes accepts, --no refuses)\n" in out.getvalue()
 
 
 def test_yes_accepts_edits_and_commands_but_trusts_nobody(stage: Stage) -> None:
