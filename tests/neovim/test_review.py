@@ -394,6 +394,18 @@ def test_an_empty_file_is_made_and_saved_empty(start: Start, model: FakeOllama, 
     editor.command("Llamagent accept")
     editor.until_ended()
     editor.until_disk(folder / "pkg" / "__init__.py", b"")
+    assert "Created" in told(model)
+
+
+def test_a_new_file_without_a_final_newline_stays_so(start: Start, model: FakeOllama, folder: Path) -> None:
+    editor = start(folder / "a.py", settings={"url": model.url, "save": "on_accept"})
+    model.add(rewrite("new.txt", "one\ntwo"), say("Done."))
+    editor.ask("make it")
+    editor.until_waiting()
+    editor.command("Llamagent accept")
+    editor.until_ended()
+    editor.until_disk(folder / "new.txt", b"one\ntwo")
+    assert "Created" in told(model)
 
 
 # --- Standing orders

@@ -39,7 +39,8 @@ local function create(file, client)
   buffer.replace(bufnr, file.proposed)
   -- An empty file is a change as well: without this it would never be written.
   vim.bo[bufnr].modified = true
-  set_line_end(file, client)
+  vim.bo[bufnr].endofline = file.eol
+  vim.bo[bufnr].fixendofline = file.eol or file.proposed[1] == ''
   attach.now(client, bufnr)
   return 'done'
 end
