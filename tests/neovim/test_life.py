@@ -62,6 +62,18 @@ def test_it_is_installed_as_the_readme_says(tmp_path: Path, way: str) -> None:
         assert editor.lua("return vim.lsp.config.llamagent.name") == "llamagent"
 
 
+def test_the_users_own_folder_does_not_make_the_home_a_project(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".llamagent").mkdir(parents=True)
+    (home / "notes").mkdir()
+    roots = "return {attach.working_root() or 'none', attach.root_of(vim.fn.bufadd(...)) or 'none'}"
+    with neovim(home) as editor:
+        for folder, root in [(home / "notes", str(home / "notes")), (home, "none"), (Path("/"), "none")]:
+            editor.command(f"cd {folder}")
+            asked = editor.lua(f"local attach = require('llamagent.attach') {roots}", str(home / "notes" / "a.py"))
+            assert asked == [root, root]
+
+
 def test_a_missing_program_is_said_once_with_how_to_install_it(start: Start, folder: Path) -> None:
     editor = start(cmd=["llamagent-server-that-is-not-there"])
     editor.command(f"edit {folder / 'a.py'}")

@@ -15,16 +15,23 @@ function M.eligible(bufnr)
   return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')
 end
 
---- The folder of Neovim itself as a project, unless it is the home folder or a root: those are never a project.
+--- Whether a folder may be a project. `~/.llamagent` is the user's own folder and `~/.git` a way to keep dotfiles:
+--- neither makes the home one. A root holds everything and is none.
+---@param folder string
+---@return boolean
+local function may_be_project(folder)
+  return folder ~= vim.fs.normalize(vim.uv.os_homedir() or '') and vim.fs.dirname(folder) ~= folder
+end
+
+--- The folder of Neovim itself as a project: the nearest one with a marker, else that folder.
 ---@return string?
 function M.working_root()
   local cwd = vim.fs.normalize(vim.fn.getcwd())
   local marked = vim.fs.root(cwd, config.options.root_markers)
-  if marked then
+  if marked and may_be_project(marked) then
     return marked
   end
-  local home = vim.fs.normalize(vim.uv.os_homedir() or '')
-  return cwd ~= home and vim.fs.dirname(cwd) ~= cwd and cwd or nil
+  return may_be_project(cwd) and cwd or nil
 end
 
 --- The project folder of a buffer: the nearest one with a marker, else Neovim's own where the file lies below it.
@@ -36,9 +43,7 @@ function M.root_of(bufnr)
     return nil
   end
   local root = vim.fs.root(bufnr, config.options.root_markers)
-  local home = vim.fs.normalize(vim.uv.os_homedir() or '')
-  -- `~/.llamagent` is the user's own folder and `~/.git` a way to keep dotfiles: neither makes the home a project.
-  if root and root ~= home then
+  if root and may_be_project(root) then
     return root
   end
   local working = M.working_root()
