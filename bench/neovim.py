@@ -39,6 +39,14 @@ LIMITS = {
     "typed key to echo": 50.0,
     "typed key to echo, worst": 50.0,
 }
+# How many of the events stand in the panel.
+DRAWN = """
+for _, b in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.bo[b].filetype == 'llamagent' then
+    return select(2, table.concat(vim.api.nvim_buf_get_lines(b, 0, -1, true), ' '):gsub('model ', ''))
+  end
+end
+"""
 
 
 class Screen:
@@ -48,7 +56,12 @@ class Screen:
         self._master, slave = pty.openpty()
         subprocess.run(["stty", "rows", "45", "cols", "160"], stdin=slave, check=True)
         self.process = subprocess.Popen(
-            [str(PROGRAM), *arguments], stdin=slave, stdout=slave, stderr=slave, env=surroundings, start_new_session=True
+            [str(PROGRAM), *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=surroundings,
+            start_new_session=True,
         )
         os.close(slave)
         self._changed = threading.Condition()
@@ -166,10 +179,7 @@ def streaming(folder: Path, seconds: float, rate: int) -> Iterator[Figure]:
         spent, passed = cpu_seconds(pid) - cpu, time.monotonic() - started
         while nvim.exec_lua("return require('llamagent.conversation').of(1).running"):
             time.sleep(0.05)
-        drawn = nvim.exec_lua(
-            "for _, b in ipairs(vim.api.nvim_list_bufs()) do if vim.bo[b].filetype == 'llamagent' then"
-            " return select(2, table.concat(vim.api.nvim_buf_get_lines(b, 0, -1, true), ' '):gsub('model ', '')) end end"
-        )
+        drawn = nvim.exec_lua(DRAWN)
         yield Figure("events that are not in the panel", "", (float(int(seconds * rate) - drawn),))
         yield Figure("share of a core while streaming", "%", (100 * spent / passed,))
         yield Figure("typed key to echo", "ms", tuple(found))

@@ -145,9 +145,11 @@ require('llamagent').setup {{
     command = f"cd {work} && exec {PROGRAM} -n -i NONE -u {home / 'init.lua'} invoice.py"
     surroundings = environment(home) | {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     subprocess.run(
-        ["tmux", "-L", screen.name, "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines), command],
-        env=surroundings, check=True,
-    )  # fmt: skip
+        ["tmux", "-L", screen.name, "-f", "/dev/null", "new-session", "-d"]
+        + ["-x", str(columns), "-y", str(lines), command],
+        env=surroundings,
+        check=True,
+    )
     screen.tmux("set-option", "-g", "status", "off")
     screen.tmux("set-option", "-ga", "terminal-overrides", ",*:Tc")
     try:
@@ -284,16 +286,23 @@ def main(target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for columns, lines in SIZES:
         for background in ("dark", "light"):
-            with FakeOllama(script()) as model, tempfile.TemporaryDirectory() as folder:
-                with terminal(columns, lines, background, model.url, Path(folder)) as screen:
-                    screen.until("invoice.py")
-                    for name, play in SCENES:
-                        play(screen)
-                        shown = screen.still()
-                        if name:
-                            stem = f"{name}-{columns}x{lines}"
-                            picture(shown.rstrip("\n"), columns, background).save(target / f"{stem}-{background}.png")
-                            (target / f"{stem}.txt").write_text(screen.text(), "utf-8")
+            scenes(columns, lines, background, target)
+
+
+def scenes(columns: int, lines: int, background: str, target: Path) -> None:
+    with (
+        FakeOllama(script()) as model,
+        tempfile.TemporaryDirectory() as folder,
+        terminal(columns, lines, background, model.url, Path(folder)) as screen,
+    ):
+        screen.until("invoice.py")
+        for name, play in SCENES:
+            play(screen)
+            shown = screen.still()
+            if name:
+                stem = f"{name}-{columns}x{lines}"
+                picture(shown.rstrip("\n"), columns, background).save(target / f"{stem}-{background}.png")
+                (target / f"{stem}.txt").write_text(screen.text(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,9 @@ class Editor:
     def screen(self) -> str:
         self.command("redraw!")
         columns, lines = self.nvim.options["columns"], self.nvim.options["lines"]
-        rows = ("".join(self.nvim.funcs.screenstring(row, c + 1) for c in range(columns)) for row in range(1, lines + 1))
+        rows = (
+            "".join(self.nvim.funcs.screenstring(row, c + 1) for c in range(columns)) for row in range(1, lines + 1)
+        )
         return "\n".join(row.rstrip() for row in rows)
 
     def errors(self) -> str:
@@ -185,9 +187,15 @@ def alive(pid: int) -> bool:
 
 def environment(home: Path) -> dict[str, str]:
     """All folders of the person's below `home`, and nothing of the machine's own settings."""
-    folders = {name: home / name.split("_")[1].lower() for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    folders = {
+        name: home / name.split("_")[1].lower() for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+    }
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("OLLAMA", "NVIM", "VIM"))}
-    return kept | {key: str(path) for key, path in folders.items()} | {"HOME": str(home), "NVIM_LOG_FILE": str(home / "nvim.log")}
+    return (
+        kept
+        | {key: str(path) for key, path in folders.items()}
+        | {"HOME": str(home), "NVIM_LOG_FILE": str(home / "nvim.log")}
+    )
 
 
 @contextmanager

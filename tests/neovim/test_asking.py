@@ -127,7 +127,7 @@ def test_the_command_line_completes_commands_models_sessions_and_paths(
     assert complete("Llamagent ask look at @no") == ["@notes.md"]
 
 
-def test_models_are_listed_and_chosen(editor: Editor, model: FakeOllama) -> None:
+def test_models_are_listed_and_chosen(editor: Editor) -> None:
     editor.answer("* qwen3.5:4b")
     editor.command("Llamagent models")
     editor.until("#_G.messages >= 1")
@@ -149,7 +149,9 @@ def test_a_session_is_resumed_and_drawn_again(editor: Editor, model: FakeOllama)
     editor.until_ended()
     editor.command("Llamagent new")
     editor.until("vim.tbl_contains(_G.events, 'LlamagentSession')")
-    editor.until("#vim.trim(table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('llamagent://panel'), 0, -1, true))) == 0")
+    editor.until(
+        "#vim.trim(table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('llamagent://panel'), 0, -1, true))) == 0"
+    )
     editor.ask("second question")
     editor.until_panel("Answer number two.")
     assert "first question" not in editor.panel()
@@ -185,7 +187,9 @@ def test_the_prompt_sends_multi_line_text_and_keeps_a_history(editor: Editor, mo
     editor.type("<CR>")
     editor.until_ended(turns=2)
     assert asked(model) == "a draft"
-    assert not editor.nvim.current.buffer.options["modified"] or editor.nvim.current.buffer.options["buftype"] == "nofile"
+    assert (
+        not editor.nvim.current.buffer.options["modified"] or editor.nvim.current.buffer.options["buftype"] == "nofile"
+    )
 
 
 def test_a_selection_waits_in_the_prompt_for_the_words(editor: Editor, model: FakeOllama) -> None:

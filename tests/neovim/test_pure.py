@@ -43,7 +43,8 @@ def test_changes_in_different_places_are_merged(nvim: Editor, base: str, ours: s
 
 
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs"), [("abc", "aXc", "aYc"), ("abc", "ac", "aYc"), ("abc", "abXc", "abYc"), ("ab", "Xb", "aY")]
+    ("base", "ours", "theirs"),
+    [("abc", "aXc", "aYc"), ("abc", "ac", "aYc"), ("abc", "abXc", "abYc"), ("ab", "Xb", "aY")],
 )
 def test_the_same_place_changed_twice_is_a_visible_conflict(nvim: Editor, base: str, ours: str, theirs: str) -> None:
     result = merged(nvim, list(base), list(ours), list(theirs))
@@ -117,7 +118,9 @@ def edit(start: tuple[int, int], end: tuple[int, int], text: str) -> dict[str, A
         ("ab\x0bcd\u2028ef\n", [edit((0, 5), (0, 5), "X")], "utf-8", "ab\x0bcdX\u2028ef\n"),
     ],
 )
-def test_text_edits_are_exact(nvim: Editor, text: str, edits: list[dict[str, Any]], encoding: str, expected: str) -> None:
+def test_text_edits_are_exact(
+    nvim: Editor, text: str, edits: list[dict[str, Any]], encoding: str, expected: str
+) -> None:
     assert nvim.lua("return (require('llamagent.textedit').apply(...))", text, edits, encoding) == expected
 
 
@@ -161,5 +164,7 @@ def test_a_replacement_is_one_undo_step_even_while_the_person_types(nvim: Editor
 
 
 def test_options_that_do_not_exist_are_named(nvim: Editor) -> None:
-    problem = nvim.lua("return tostring(select(2, pcall(require('llamagent').setup, ...)))", {"pannel": {}, "review": {"x": 1}})
+    problem = nvim.lua(
+        "return tostring(select(2, pcall(require('llamagent').setup, ...)))", {"pannel": {}, "review": {"x": 1}}
+    )
     assert problem == "llamagent: unknown options: pannel, review.x"

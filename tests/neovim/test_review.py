@@ -154,8 +154,10 @@ def test_one_hunk_is_refused_and_the_rest_accepted_in_one_undo_step(
     editor.ask("change it")
     editor.until_review()
     editor.type("gy]cgn")
-    editor.until("vim.deep_equal(#require('llamagent.merge').hunks("
-                 "vim.fn.getbufline(vim.fn.bufnr('long.txt'), 1, '$'), vim.api.nvim_buf_get_lines(0, 0, -1, true)), 1)")
+    editor.until(
+        "vim.deep_equal(#require('llamagent.merge').hunks("
+        "vim.fn.getbufline(vim.fn.bufnr('long.txt'), 1, '$'), vim.api.nvim_buf_get_lines(0, 0, -1, true)), 1)"
+    )
     editor.type("ga")
     editor.until_ended()
     assert editor.lines(long_file) == changed(LONG, 3, 4, 36).splitlines()

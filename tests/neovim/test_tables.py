@@ -50,7 +50,11 @@ def test_the_help_names_every_command_option_key_group_and_event(nvim: Editor) -
         " for name in pairs(v) do table.insert(out, k .. '.' .. name) end end end return out"
     )
     groups = nvim.lua("return vim.tbl_keys(require('llamagent.highlights').LINKS)")
-    events = {f"Llamagent{name}" for path in PLUGIN.rglob("*.lua") for name in re.findall(r"say\.event\('(\w+)'", path.read_text("utf-8"))}
+    events = {
+        f"Llamagent{name}"
+        for path in PLUGIN.rglob("*.lua")
+        for name in re.findall(r"say\.event\('(\w+)'", path.read_text("utf-8"))
+    }
     assert events
     assert sorted(name for name in {*commands, *groups, *events} if name not in text) == []
     assert sorted(name for name in options if name.split(".")[-1] not in text) == []
@@ -80,7 +84,9 @@ def test_the_check_of_types_finds_what_is_missing() -> None:
     assert spec is not None and spec.loader is not None
     check = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(check)
-    text = "--- A module.\nlocal M = {}\n\n--- Does it.\n---@param a integer\nfunction M.go(a, b)\n  return a + b\nend\n"
+    text = (
+        "--- A module.\nlocal M = {}\n\n--- Does it.\n---@param a integer\nfunction M.go(a, b)\n  return a + b\nend\n"
+    )
     [function] = check.public_functions(text)
     assert list(check.annotation_problems(function)) == ["M.go: no ---@param b", "M.go: no ---@return"]
 
