@@ -144,12 +144,9 @@ require('llamagent').setup {{
     screen = Terminal(f"llamagent-{os.getpid()}-{columns}-{background}")
     command = f"cd {work} && exec {PROGRAM} -n -i NONE -u {home / 'init.lua'} invoice.py"
     surroundings = environment(home) | {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-    subprocess.run(
-        ["tmux", "-L", screen.name, "-f", "/dev/null", "new-session", "-d"]
-        + ["-x", str(columns), "-y", str(lines), command],
-        env=surroundings,
-        check=True,
-    )
+    size = ["-x", str(columns), "-y", str(lines)]
+    session = ["tmux", "-L", screen.name, "-f", "/dev/null", "new-session", "-d", *size, command]
+    subprocess.run(session, env=surroundings, check=True)
     screen.tmux("set-option", "-g", "status", "off")
     screen.tmux("set-option", "-ga", "terminal-overrides", ",*:Tc")
     try:
