@@ -16,6 +16,7 @@ from llamagent_server.providers.textcalls.objects import TextCall, Tools
 from llamagent_server.providers.textcalls.tokens import FILLER, PARTIAL
 from llamagent_server.providers.textcalls.values import Unreadable
 
+_PARTIAL_CHARS = 60
 CUT = (
     "Your reply was cut by the length limit inside a tool call, so nothing was run. Make the call shorter: write or"
     " change the file in smaller parts."
@@ -63,16 +64,19 @@ def recover(content: str, thinking: str, specs: Sequence[ToolSpec], *, cut: bool
     outcome = _read(said, thinking, tools, cut=cut)
     if said.strip() or not thinking.strip() or not isinstance(outcome, NotACall):
         return outcome
-    thought = _read(thinking, "", tools, cut=cut)
-    if isinstance(thought, Recovered):
-        return Recovered(thought.calls, "", thought.content, thought.source)
-    return Malformed(CUT) if cut and isinstance(thought, Malformed) and thought.message == CUT else outcome
+    thought = _read(thinking, "", tools, cut=False)
+    if not isinstance(thought, Recovered):
+        return outcome
+    return Malformed(CUT) if cut else Recovered(thought.calls, "", thought.content, thought.source)
 
 
 def _read(text: str, thinking: str, tools: Tools, *, cut: bool) -> Outcome:
     run = _last_blocks(text, Blocks(text, tools, cut=cut))
-    if cut:
-        return Malformed(CUT) if run or PARTIAL.search(text) else NotACall(text, thinking)
+    strangers = [call.name for block in run for call in block.calls if not tools.declares(call.name)]
+    if strangers:
+        return NotACall(text, thinking, _no_such_tool(strangers[0], tools))
+    if cut and (run or PARTIAL.search(text, max(0, len(text) - _PARTIAL_CHARS))):
+        return Malformed(CUT)
     if not run:
         return NotACall(text, thinking)
     if (problem := next((block.problem for block in run if block.problem), None)) is not None:
@@ -81,8 +85,6 @@ def _read(text: str, thinking: str, tools: Tools, *, cut: bool) -> Outcome:
         calls = tuple(tools.settled(call) for block in run for call in block.calls)
     except Unreadable as fault:
         return Malformed(_unreadable(str(fault)))
-    if strangers := [call.name for call in calls if call.name not in tools.names]:
-        return NotACall(text, thinking, _no_such_tool(strangers[0], tools))
     source = text[run[0].start : run[-1].end]
     return Recovered(calls, text[: run[0].start].rstrip(), thinking, source)
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from llamagent_server.providers.textcalls.forms import Forms
-from llamagent_server.providers.textcalls.objects import TextCall, Tools
+from llamagent_server.providers.textcalls.objects import ARGUMENT_KEYS, NAME_KEYS, TextCall, Tools
 from llamagent_server.providers.textcalls.tokens import (
     CALL_FENCES,
     CLOSER,
@@ -15,10 +16,22 @@ from llamagent_server.providers.textcalls.tokens import (
     FILLER,
     OPENING,
 )
-from llamagent_server.providers.textcalls.values import Unreadable, Work, after_space
+from llamagent_server.providers.textcalls.values import Tangled, Unreadable, Work, after_space
 
 _FENCE = re.compile(rf"\s*(?:Action:[ \t]*)?(?P<marks>{FENCE})[ \t]*(?P<language>[\w+\-]*)[ \t]*")
 _SEPARATORS = re.compile(r"[\s,;]*")
+_LINE = 2000
+_CLOSERS = 50  # that are looked at behind what cannot be read
+_INDENTED = re.compile(r"(?:\t| {4})[ \t]*")
+_ABOVE_INDENTED = re.compile(r"\S[ \t]*\n[ \t]*\n(?:(?:\t| {4})[^\n]*\n)*\Z")
+# Documentation of the form names no tool, or gives no arguments.
+_PLACEHOLDER = re.compile(
+    rf"[\"'](?:{'|'.join((*NAME_KEYS, *ARGUMENT_KEYS))})[\"']\s*:\s*[\"']?(?:\{{\s*)?(?:\.\.\.|…|<[\w\- ]+>)"
+)
+_NAME_GIVEN = re.compile(
+    rf"(?:\A|\bfunction\s*=\s*|\bname\s*=\s*|\bto=|\bcall:|[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*)"
+    r"[\"']?(?P<name>[A-Za-z_][\w.\-]*)"
+)
 _QUOTES = "`\"'“‘«"
 # What may be left of a call where the length limit fell into its first words.
 _STUB = re.compile(r"[\s\w{<=\"'\[:/|\-.]{0,80}\Z")
@@ -60,6 +73,7 @@ class Blocks:
     def __init__(self, text: str, tools: Tools, *, cut: bool) -> None:
         self._text = text
         self._cut = cut
+        self._tools = tools
         self._work = Work(100_000)
         self._forms = Forms(text, tools, self._work)
 
@@ -81,23 +95,32 @@ class Blocks:
         if self._quoted(start):
             return None
         opened = self._open(start)
+        if opened.fence is not None and opened.at == len(self._text) and not self._cut:
+            return None  # the end of a block whose beginning was lost
         if opened.fence is not None and opened.language not in CALL_FENCES | DATA_FENCES:
             return Block(start, self._fence_end(opened.fence))
         try:
+            self._work.spend(20)
             calls, end, marked = self._calls(start, opened)
             if calls:
                 return self._closed(start, end, calls, opened, marked=marked)
-            nothing = self._nothing(opened)
+            self._expect_none(opened)
+        except Tangled as fault:
+            return Block(start, len(self._text), problem=str(fault))
         except Unreadable as fault:
-            return Block(start, self._broken_end(opened), problem=str(fault))
-        if nothing is not None:
-            return Block(start, self._broken_end(opened), problem=nothing)
-        return Block(start, self._fence_end(opened.fence)) if opened.fence is not None else None
+            return self._broken(start, opened, str(fault))
+        if opened.fence is not None:
+            return Block(start, self._fence_end(opened.fence))
+        return Block(start, opened.at) if opened.marked else None
 
     def _quoted(self, start: int) -> bool:
+        """Whether a quotation mark, a block quotation or indented code begins before `start`."""
         line = self._text.rfind("\n", 0, start) + 1
-        before = self._text[line:start].lstrip()[:1] if start - line < 2000 else ""
-        return before == ">" or (start > 0 and self._text[start - 1] in _QUOTES)
+        before = self._text[line:start] if start - line < _LINE else ""
+        if before.lstrip().startswith(">") or (start > 0 and self._text[start - 1] in _QUOTES):
+            return True
+        above = self._text[max(0, line - _LINE) : line]
+        return bool(_INDENTED.fullmatch(before)) and _ABOVE_INDENTED.search(above) is not None
 
     def _open(self, at: int) -> _Opened:
         opened = _Opened(at)
@@ -151,18 +174,33 @@ class Blocks:
         closer, opening = CLOSER.search(self._text, end), OPENING.search(self._text, end)
         return closer is not None and (opening is None or closer.start() < opening.start())
 
-    def _nothing(self, opened: _Opened) -> str | None:
-        """What is wrong with marks that hold no call; None where they are only spoken of."""
-        if not opened.marked:
+    def _expect_none(self, opened: _Opened) -> None:
+        """Marks that hold no call are only spoken of. Raises Unreadable where they were meant."""
+        if opened.marked and CLOSER.match(self._text, opened.at):
+            raise Unreadable("it is empty")
+        if opened.marked and self._cut and _STUB.match(self._text, opened.at):
+            raise Unreadable("it breaks off")
+        if opened.language in CALL_FENCES:
+            raise Unreadable("it is not the call of a tool")
+
+    def _broken(self, start: int, opened: _Opened, problem: str) -> Block | None:
+        """What was meant as a call and cannot be read, if it was meant."""
+        end = self._broken_end(opened)
+        at = opened.at
+        plain = opened.fence is None and not opened.marked and self._text[at : at + 1] in ("{", "[")
+        if plain and not self._line_start(start):
             return None
-        if CLOSER.match(self._text, opened.at):
-            return "it is empty"
-        return "it breaks off" if self._cut and _STUB.match(self._text, opened.at) else None
+        if _PLACEHOLDER.search(self._text, at, min(end, at + _LINE)):
+            return Block(start, end)
+        name = _NAME_GIVEN.search(self._text, at, min(end, at + _LINE))
+        if name is not None and name.end() < len(self._text) and not self._tools.declares(name["name"]):
+            return Block(start, end, (TextCall(name["name"], {}),))
+        return Block(start, end, problem=problem)
 
     def _broken_end(self, opened: _Opened) -> int:
         """Where what cannot be read ends: behind the closing mark after which nothing is said, else at the end."""
         first: int | None = None
-        for closer in CLOSER.finditer(self._text, opened.at):
+        for closer in islice(CLOSER.finditer(self._text, opened.at), _CLOSERS):
             filler = FILLER.match(self._text, closer.end())
             end = filler.end() if filler else closer.end()
             first = end if first is None else first

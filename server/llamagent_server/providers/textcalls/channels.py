@@ -2,7 +2,7 @@
 
 import re
 
-_HEAD = r"\s*(?:<\|start\|>\s*assistant)?\s*<\|channel\|>\s*"
+_HEAD = r"\s*+(?:<\|start\|>\s*+assistant)?\s*+<\|channel\|>\s*+"
 _END = r"(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)"
 _THOUGHT = re.compile(
     rf"{_HEAD}analysis\s*<\|message\|>(?P<harmony>.*?){_END}"
@@ -14,7 +14,7 @@ _THOUGHT = re.compile(
 _SAID = re.compile(
     rf"{_HEAD}(?:final|commentary)\s*(?:<\|constrain\|>\w+)?<\|message\|>|\s*<\|START_RESPONSE\|>|assistantfinal(?=\S)"
 )
-_LAST = re.compile(r"(?:\s*(?:<\|return\|>|<\|end\|>|<\|END_RESPONSE\|>))+\s*\Z")
+_LAST = ("<|return|>", "<|end|>", "<|END_RESPONSE|>")
 
 
 def split_channels(content: str) -> tuple[str, str]:
@@ -32,4 +32,11 @@ def split_channels(content: str) -> tuple[str, str]:
             break
     if not at:
         return "", content
-    return "\n\n".join(filter(None, thoughts)), _LAST.sub("", content[at:])
+    return "\n\n".join(filter(None, thoughts)), _without_last(content[at:])
+
+
+def _without_last(text: str) -> str:
+    for mark in _LAST:
+        if text.rstrip().endswith(mark):
+            return _without_last(text.rstrip().removesuffix(mark))
+    return text

@@ -1,4 +1,4 @@
-"""The forms in which one call, or a list of calls, is written. Each reader is given a place and says what it finds there.
+"""The forms in which one call, or a list of calls, is written. Each reader says what it finds at a place.
 
 `marked` says that something around the place marks a call: then less is needed to see one, and what cannot be read is
 a fault; otherwise it may be anybody's data.
@@ -11,6 +11,7 @@ from llamagent_server.core.messages import Json
 from llamagent_server.providers.textcalls.objects import (
     ARGUMENT_KEYS,
     BESIDE_KEYS,
+    MESSAGE_KEYS,
     NAME_KEYS,
     TextCall,
     Tools,
@@ -31,18 +32,19 @@ _NAMED = re.compile(
 )
 _GEMMA = re.compile(r"call:(?P<name>[A-Za-z_][\w.\-]*)\s*(?=\{)")
 HARMONY = (
-    r"(?:<\|start\|>)?(?:assistant)?(?:<\|channel\|>)?(?:analysis|commentary|final)?\s*\bto=functions\.\w"
-    r"|(?:<\|start\|>\s*)?(?:assistant)?\s*<\|channel\|>\w+\s+to=\w"
-    r"|<\|start\|>\s*assistant\s+to=\w"
+    r"(?:<\|start\|>\s{0,9})?(?:assistant\s{0,9})?<\|channel\|>\w+\s+to=\w|<\|start\|>\s*assistant\s+to=\w"
+    r"|(?:assistant)?(?:analysis|commentary)\s+to=functions\.\w|\bto=functions\.\w"
 )
 _HARMONY = re.compile(
     r"(?:\s|<\|start\|>|<\|channel\|>|assistant|analysis|commentary|final)*?to=(?P<name>[A-Za-z_][\w.\-]*)"
     r"(?:\s|<\|channel\|>|<\|constrain\|>|<\|message\|>|commentary|analysis|json|code)*+"
 )
-_REACT = re.compile(r"Action:[ \t]*(?P<name>[A-Za-z_][\w.\-]*)[ \t]*\n+[ \t]*Action Input:[ \t]*\n?")
+_REACT = re.compile(
+    r"(?:Action|✿FUNCTION✿):[ \t]*(?P<name>[A-Za-z_][\w.\-]*)[ \t]*\n+[ \t]*(?:Action Input|✿ARGS✿):[ \t]*\n?"
+)
 _BARE_NAME = re.compile(r"(?P<name>[A-Za-z_][\w.\-]*)(?:\(\))?")
 _LINE = re.compile(r"[^\n]*")
-_AFTER_JSON = re.compile(r"\}{1,3}(?=\s*(?:\Z|;))")
+_AFTER_JSON = re.compile(rf"\}}{{1,3}}(?=\s*;|{BOUNDARY.pattern})")
 _CLOSER = re.compile(rf"\s*(?:{CLOSE})")
 
 
@@ -63,11 +65,11 @@ class Forms:
         self._tools = tools
         self._work = work
         names = "|".join(map(re.escape, tools.spellings))
-        keys = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *BESIDE_KEYS, "tool_calls", "function_call", "tool_call"))
+        keys = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *BESIDE_KEYS, *MESSAGE_KEYS, "role", "content"))
         quoted = r"\\?[\"'“]?"
         self.opener = re.compile(
             rf"(?:{OPEN})|(?:{OPENERS})|{HARMONY}|\bcall:\w|function(?=\s*(?:{SEPARATOR}))"
-            rf"|(?m:^)[ \t]*(?:(?:Action:[ \t]*)?(?:{FENCE})|Action:[ \t]*\w|\[\s*(?:{names})\s*\()"
+            rf"|(?m:^)[ \t]*(?:(?:Action:[ \t]*)?(?:{FENCE})|(?:Action|✿FUNCTION✿):[ \t]*\w|\[\s*(?:{names})\s*\()"
             rf"|(?:(?m:^)[ \t]*\[\s*)?\{{{{?\s*{quoted}(?:{keys})\b"
             rf"|(?<![\w.])(?:functions\.)?(?:{names})(?::\d+)?\s*(?:\(|\{{|<arg_key>|{SEPARATOR})"
         )
@@ -88,7 +90,9 @@ class Forms:
             if (form := read(at)) is not None:
                 return form
         return (
-            self._named(at, marked=marked) or self._pythonic(at, marked=marked, alone=alone) or self._bare(at, marked)
+            self._named(at, marked=marked)
+            or self._pythonic(at, marked=marked, alone=alone)
+            or (self._bare(at) if marked else None)
         )
 
     def looks_like_call(self, at: int) -> bool:
@@ -181,9 +185,9 @@ class Forms:
             return None
         return Form(*found, marked=marked)
 
-    def _bare(self, at: int, marked: bool) -> Form | None:
+    def _bare(self, at: int) -> Form | None:
         """Between marks, a name alone is a call without arguments."""
-        name = _BARE_NAME.match(self._text, at) if marked else None
+        name = _BARE_NAME.match(self._text, at)
         if name is None or not self._tools.declares(name["name"]):
             return None
         if not _CLOSER.match(self._text, name.end()):

@@ -1,5 +1,6 @@
 """What a JSON value says as a call, and what the declared tools make of a name and of arguments."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,12 @@ ARGUMENT_KEYS = ("arguments", "parameters", "args", "action_input", "tool_input"
 BESIDE_KEYS = frozenset(
     {"id", "type", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning", "explanation"}
 )
+MESSAGE_KEYS = ("tool_calls", "function_call", "tool_call")
 _TYPE_WORDS = frozenset(
     {"string", "str", "integer", "int", "number", "float", "boolean", "bool", "object", "array", "string?", "integer?"}
 )
+_SCRIPT = ("run_python_script", "run_command")  # core.spelling writes its command
+_NAMED_ARGUMENT = re.compile(r"\s*(\w+)\s*[=:]")
 _NAMESPACES = ("functions.", "default_api.", "tools.", "tool.")
 
 
@@ -40,7 +44,7 @@ class Tools:
     @cached_property
     def spellings(self) -> tuple[str, ...]:
         """All names by which a declared tool may be called, the longest first."""
-        foreign = [name for name, ours in spelling.TOOLS.items() if ours in self._specs]
+        foreign = [name for name, ours in (*spelling.TOOLS.items(), _SCRIPT) if ours in self._specs]
         return tuple(sorted({*self._specs, *foreign}, key=lambda name: (-len(name), name)))
 
     @cached_property
@@ -61,7 +65,7 @@ class Tools:
         """`call` in our spelling. Raises Unreadable where two spellings of one argument disagree."""
         name = bare_name(call.name)
         ours = spelling.canonical(ToolCall("", name, {}), self._known).name
-        if name not in self._specs and name == "run_python_script":
+        if name not in self._specs and name == _SCRIPT[0]:
             written = spelling.canonical(ToolCall("", name, call.arguments), self._known)
             return TextCall(written.name, written.arguments)
         found: dict[str, Json] = {}
@@ -140,7 +144,7 @@ def calls_in(value: Json, tools: Tools, work: Work, *, marked: bool) -> list[Tex
 
 
 def _calls_in_object(value: dict[str, Json], tools: Tools, work: Work, *, marked: bool) -> list[TextCall] | None:
-    for key in ("tool_calls", "function_call", "tool_call"):
+    for key in MESSAGE_KEYS:
         if isinstance(value.get(key), dict | list):
             return calls_in(value[key], tools, work, marked=marked)
     names = {bare_name(word) for key in NAME_KEYS if isinstance(word := value.get(key), str)}
@@ -198,7 +202,8 @@ def arguments_of(name: str, arguments: Json, tools: Tools, work: Work) -> Mappin
     only = tools.only_argument(name)
     if not text:
         return {}
-    if only is None:
+    named = _NAMED_ARGUMENT.match(text)
+    if only is None or (named and named[1] in tools.order(name)):
         raise Unreadable("its arguments are a text, not an object")
     return {only: arguments}
 

@@ -54,7 +54,11 @@ def _call(text: str, at: int, tools: Tools, work: Work) -> tuple[TextCall, int] 
             at = after_space(text, at + 1)
         elif not text.startswith(")", at):
             raise Unreadable("its closing parenthesis is missing")
-    return TextCall(name, found), at + 1
+    match list(found.values()):
+        case [dict() as arguments]:  # all of them as one object
+            return TextCall(name, arguments), at + 1
+        case _:
+            return TextCall(name, found), at + 1
 
 
 def _expect(text: str, at: int, mark: str) -> int:

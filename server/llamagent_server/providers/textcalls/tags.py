@@ -101,6 +101,7 @@ def _arguments(text: str, at: int, style: _Style, known: frozenset[str], work: W
 
 def _value_end(text: str, key: re.Match[str], style: _Style, missing: frozenset[str], work: Work) -> tuple[int, int]:
     """Where the value of `key` ends and where the text goes on. `missing`: the arguments that were not given yet."""
+    work.spend(1 + (len(text) - key.end()) // 500)
     found = _balanced(text, key.end(), style, work) or _first(text, key, style, missing, work)
     if found is None:
         raise Unreadable(f"the value of {key['key']!r} has no end")

@@ -14,8 +14,10 @@ OPEN = "|".join(
         r"<[｜|]tool▁calls?▁begin[｜|]>",  # DeepSeek
         r"<start_function_call>",  # FunctionGemma
         r"\[TOOL_(?:CALLS?|REQUEST)\]",  # Mistral, LM Studio
-        r"<\|python_tag\|>",  # Llama
+        r"<\|python_(?:tag|start)\|>",  # Llama
         r"<\|START_ACTION\|>",  # Cohere
+        r"<\|action_start\|>\s*<\|plugin\|>",  # InternLM
+        r"functools(?=\[)",  # Phi
     )
 )
 CLOSE = "|".join(
@@ -29,6 +31,8 @@ CLOSE = "|".join(
         r"\[/TOOL_CALLS?\]",
         r"<\|END_ACTION\|>",
         r"<\|call\|>",
+        r"<\|python_end\|>",
+        r"<\|action_end\|>",
     )
 )
 # The end of a reply or of a thought, where it was not taken for a special token.
@@ -48,7 +52,7 @@ CLOSER = re.compile(CLOSE)
 # Where the text of a call is over: nothing more, or a mark.
 BOUNDARY = re.compile(rf"\s*(?:\Z|{CLOSE}|{END}|{OPEN}|{FENCE})")
 # What may stand after a call, or between two, without being a word of the answer.
-FILLER = re.compile(rf"(?:[\s,;]|{CLOSE}|{END})*+")
+FILLER = re.compile(rf"(?:[\s,;]|{CLOSE}|{END})*+(?:(?:{FENCE})\s*\Z)?")
 # A mark of which the length limit left only the beginning.
 PARTIAL = re.compile(r"(?:<[|｜/]?(?:tool|func|invoke|atem|start_f)[\w▁=:\"' ]*[|｜]?|\[TOOL\w*|`{3,}\w*\s*)\Z")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from llamagent_server.core.messages import Json
-from llamagent_server.providers.textcalls.tokens import BOUNDARY
+from llamagent_server.providers.textcalls.tokens import BOUNDARY, CLOSE, OPEN
 from llamagent_server.providers.textcalls.values import (
     MAX_LOOSE,
     Unreadable,
@@ -19,6 +19,7 @@ from llamagent_server.providers.textcalls.values import (
     unescape,
 )
 
+_MARK = re.compile(rf"{OPEN}|{CLOSE}")
 TWO_READINGS = "a quote in one of its strings is not escaped, so that it can be read in two ways"
 
 
@@ -85,7 +86,10 @@ class _Readings:
         elif (end := self._end.get(self._text[at : at + 1])) is not None:
             for found in end.finditer(self._text, at + 1):
                 self._work.spend(20)
-                if self._text[found.start() - 1] != "\\":
-                    yield unescape(self._text[at + 1 : found.start()]), found.end()
+                body = self._text[at + 1 : found.start()]
+                if _MARK.search(body):
+                    return  # what follows is another call
+                if not body.endswith("\\"):
+                    yield unescape(body), found.end()
         elif (strict := read_strict(self._text, at)) is not None:
             yield strict

@@ -20,8 +20,12 @@ class Unreadable(ValueError):
     """Nothing was found that could be meant alone. Its words tell the model what is wrong."""
 
 
+class Tangled(Unreadable):
+    """All the work is spent that may be spent on one reply."""
+
+
 class Work:
-    """What may still be spent on one reply, so that no text takes long. Raises Unreadable when all is spent."""
+    """What may still be spent on one reply, so that no text takes long. Raises Tangled when all is spent."""
 
     def __init__(self, steps: int) -> None:
         self._left = steps
@@ -29,7 +33,7 @@ class Work:
     def spend(self, steps: int = 1) -> None:
         self._left -= steps
         if self._left < 0:
-            raise Unreadable("it is too tangled")
+            raise Tangled("it is too tangled")
 
 
 def after_space(text: str, at: int) -> int:
@@ -85,7 +89,7 @@ _OPENING_QUOTE = re.compile(r"""([rR]?)(\"{3}|'{3}|["'`“‘]|<\|"\|>|<escape>)
 _RAW_QUOTES = frozenset({'<|"|>', "<escape>"})
 _SKIP = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*+", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
-_WORD = re.compile(r"[A-Za-z_./][\w./\-]*")
+_WORD = re.compile(r"(?=\.{0,2}/?\w)[A-Za-z_./][\w./\-]*")
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _QUOTED_KEY = re.compile(r"""["']\w+["']\s*:""")
 _WORDS: dict[str, Json] = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
@@ -209,7 +213,7 @@ class _Loose:
             return (False, rest + len(closing)) if self._text.startswith(closing, rest) else (True, rest)
         if self._text.startswith(closing, rest):
             return False, rest + len(closing)
-        if "\n" in self._text[at:rest] and _QUOTED_KEY.match(self._text, rest):
+        if at < rest and _QUOTED_KEY.match(self._text, rest):
             return True, rest
         if BOUNDARY.match(self._text, at):
             return False, at
