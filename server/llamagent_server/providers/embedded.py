@@ -70,7 +70,8 @@ class Embedded:
         return replace(told, name=model, size=path.stat().st_size)
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """The model in use first. Raises ModelNotFound where it is not on this machine."""
+        """The model in use first. Raises ModelNotFound where it is not on this machine, ModelFailed without engine."""
+        require_package()
         return [ModelInfo(self._config.model, size=_file(self._config.model).stat().st_size)]
 
     async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
