@@ -1,6 +1,7 @@
 """The demo: a small real job in a temporary folder, through the real daemon, judged at the end by running it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ JOB = "Create hello.py that prints Hello, then run it"
 PROGRAM, PRINTED = "hello.py", "Hello"
 _FOLDER = "hello-demo"
 _RUN_SECONDS = 10.0
+_COMMAND = "llamagent-server"
 
 
 class Impossible(Exception):
@@ -182,10 +184,20 @@ def _say_what_next(screen: Screen, cast: Cast, code: int) -> None:
         return
     screen.line()
     screen.line(Span("For work", Style.BOLD))
-    screen.line("  1. install Ollama: https://ollama.com/download")
-    screen.line(f"  2. ollama pull {cast.better}")
-    screen.line("  3. in your project: llamagent-server chat")
-    _text(screen, "The folder of this demo was temporary and is gone. `llamagent-server doctor` looks at your set-up.")
+    for number, step in enumerate(next_steps(cast.better), 1):
+        screen.line(f"  {number}. {step}")
+    _text(screen, f"The folder of this demo was temporary and is gone. `{_COMMAND} doctor` looks at your set-up.")
+
+
+def next_steps(model: str) -> list[str]:
+    """What to do to work with `model`. `make demo` runs in an environment of its own: then the command is not there."""
+    install = [] if shutil.which(_COMMAND) else ["in the clone: pipx install .   (or: uv tool install .)"]
+    return [
+        "install Ollama: https://ollama.com/download",
+        f"ollama pull {model}",
+        *install,
+        f"in your project: {_COMMAND} chat",
+    ]
 
 
 def _text(screen: Screen, text: str) -> None:
