@@ -110,7 +110,8 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--continue", dest="resume", action="store_true", help=words)
     parser.add_argument("--read", action="store_true", help="only look: edits and commands are refused")
     _add_folder(parser)
-    parser.add_argument("--trust", action="store_true", help="trust the folder's own settings, skills and instructions")
+    brought = "settings, skills, instructions, conversations"
+    parser.add_argument("--trust", action="store_true", help=f"trust what the folder brings: {brought}")
     _add_log_file(parser)
     _add_overrides(parser)
 

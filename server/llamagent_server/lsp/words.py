@@ -41,8 +41,8 @@ ENGLISH = Words(
     not_now="Not now",
     edit="llamagent proposes an edit: {files}",
     command="llamagent wants to run in {cwd}: {command}",
-    trusting="Do you trust the folder {folder}? Only a trusted folder can bring its own llamagent settings, skills and "
-    "instructions.",
+    trusting="Do you trust the folder {folder}? Only a trusted folder can bring its own llamagent settings, skills, "
+    "instructions and saved conversations.",
     download="llamagent needs to download {what}. Download it?",
     yes="Download",
     no="Not now",
@@ -64,7 +64,7 @@ FRENCH = Words(
     edit="llamagent propose une modification : {files}",
     command="llamagent veut exécuter dans {cwd} : {command}",
     trusting="Faites-vous confiance au dossier {folder} ? Seul un dossier de confiance peut apporter ses propres "
-    "réglages, compétences et instructions pour llamagent.",
+    "réglages, compétences, instructions et conversations enregistrées pour llamagent.",
     download="llamagent doit télécharger {what}. Le télécharger ?",
     yes="Télécharger",
     no="Pas maintenant",
@@ -85,8 +85,8 @@ GERMAN = Words(
     not_now="Nicht jetzt",
     edit="llamagent schlägt eine Änderung vor: {files}",
     command="llamagent möchte in {cwd} ausführen: {command}",
-    trusting="Vertrauen Sie dem Ordner {folder}? Nur ein Ordner, dem Sie vertrauen, kann eigene Einstellungen, Skills "
-    "und Anweisungen für llamagent mitbringen.",
+    trusting="Vertrauen Sie dem Ordner {folder}? Nur ein Ordner, dem Sie vertrauen, kann eigene Einstellungen, Skills, "
+    "Anweisungen und gespeicherte Gespräche für llamagent mitbringen.",
     download="llamagent muss {what} herunterladen. Herunterladen?",
     yes="Herunterladen",
     no="Nicht jetzt",
