@@ -155,6 +155,15 @@ def test_a_refusal_carries_the_reason_to_the_model(editor: Editor, model: FakeOl
     assert "not in this folder" in str(model.requests[-1].json["messages"])
 
 
+def test_a_refusal_can_end_the_turn(editor: Editor, model: FakeOllama, folder: Path) -> None:
+    model.add(run("touch made"), say("never asked for"))
+    editor.answer("Refuse, and end the turn")
+    editor.ask("make it")
+    editor.until_ended()
+    editor.until_panel("stopped by you")
+    assert len(model.requests) == 1 and not (folder / "made").exists()
+
+
 def test_a_question_waits_while_the_person_types(start: Start, model: FakeOllama, folder: Path) -> None:
     editor = start(folder / "a.py", review={"idle_ms": 100})
     model.add(run("touch made"), say("Done."))

@@ -279,6 +279,18 @@ def test_typing_right_before_the_proposal_arrives_is_merged(start: Start, model:
     assert editor.lines(long_file) == changed(LONG, 3, 5, 30, 33).replace("line 10\n", "typed\n").splitlines()
 
 
+def test_a_no_can_end_the_turn(start: Start, model: FakeOllama, long_file: Path) -> None:
+    editor = start(long_file)
+    model.add(rewrite("long.txt", changed(LONG, 3, 5, 30, 33)), say("never asked for"))
+    editor.ask("change it")
+    editor.until_review()
+    editor.type("gR")
+    editor.until_ended()
+    editor.until_panel("stopped by you")
+    assert len(model.requests) == 1
+    assert editor.lines(long_file) == LONG.splitlines()
+
+
 # --- Files that are not open, or not there
 
 

@@ -57,6 +57,7 @@ local DEFAULTS = {
       accept = 'ga',
       accept_more = 'gA',
       reject = 'gr',
+      reject_and_stop = 'gR',
       take = 'gy',
       refuse = 'gn',
       next_file = ']f',

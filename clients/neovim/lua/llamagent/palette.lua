@@ -173,7 +173,9 @@ local run = {
   end,
   reject = function(call, used)
     local waits = waiting(used)
-    if waits then
+    if waits and call.bang then
+      require('llamagent.review').reject_and_stop(waits)
+    elseif waits then
       require('llamagent.review').reject_rest(waits, call.words)
     end
   end,

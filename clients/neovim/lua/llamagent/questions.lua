@@ -59,6 +59,7 @@ local CHOICES = {
   { title = 'Always in this session', decision = 'always' },
   { title = 'Refuse', decision = 'refuse' },
   { title = 'Refuse, and say why', decision = 'refuse', why = true },
+  { title = 'Refuse, and end the turn', decision = 'refuse', stop = true },
 }
 
 ---@param question llamagent.ConsentQuestion
@@ -73,7 +74,7 @@ end
 --- Ask whether a command may run.
 ---@param asked llamagent.ConsentQuestion
 ---@param client_id integer
----@param answer fun(result: {decision: string, reason?: string})
+---@param answer fun(result: {decision: string, reason?: string, stop?: boolean})
 function M.consent(asked, client_id, answer)
   raise({
     id = asked.call,
@@ -93,7 +94,7 @@ function M.consent(asked, client_id, answer)
       }
       vim.ui.select(CHOICES, options, function(choice)
         if not choice or not choice.why then
-          done({ decision = choice and choice.decision or 'refuse' })
+          done({ decision = choice and choice.decision or 'refuse', stop = choice and choice.stop or nil })
           return
         end
         vim.ui.input({ prompt = 'Why not? ' }, function(reason)

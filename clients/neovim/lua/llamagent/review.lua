@@ -16,6 +16,7 @@ local say = require('llamagent.say')
 ---@field files llamagent.ReviewFile[]
 ---@field reasons string[] the person's words
 ---@field over boolean
+---@field stop? boolean whether a no ends the turn
 ---@field answer fun(result: llamagent.ApplyEditAnswer)
 
 ---@class llamagent.StandingOrder
@@ -74,7 +75,7 @@ local function finish(review)
   end
   local reason = #review.reasons > 0 and table.concat(review.reasons, '; ') or nil
   local applied = anything_applied(review)
-  review.answer({ applied = applied, failureReason = reason })
+  review.answer({ applied = applied, failureReason = reason, stop = not applied and review.stop or nil })
   require('llamagent.panel').hint(review.client_id, review.id, nil)
   say.event('ReviewClosed', { client_id = review.client_id, id = review.id, applied = applied })
   M.present_next()
@@ -139,6 +140,13 @@ function M.accept(review, file)
   if not review.over and not file.decision and not accept_file(review, file) then
     diffview.show_conflict(review, file)
   end
+end
+
+--- The person rejects whatever is undecided, and ends the turn with that.
+---@param review llamagent.Review
+function M.reject_and_stop(review)
+  review.stop = true
+  M.reject_rest(review)
 end
 
 --- The person accepts all files of a review.

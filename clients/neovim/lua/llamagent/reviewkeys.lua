@@ -115,6 +115,12 @@ function M.reject(view)
   end)
 end
 
+--- Reject all that is left, and end the turn.
+---@param view llamagent.DiffView
+function M.reject_and_stop(view)
+  require('llamagent.review').reject_and_stop(view.review)
+end
+
 ---@param view llamagent.DiffView
 ---@param step 1|-1
 local function go_to_file(view, step)
@@ -139,6 +145,7 @@ function M.keys(view)
     { lhs = map.accept, desc = 'accept what is left (also :w)', run = function() M.accept(view) end },
     { lhs = map.accept_more, desc = 'accept this and more without asking …', run = function() M.accept_more(view) end },
     { lhs = map.reject, desc = 'reject, and say why', run = function() M.reject(view) end },
+    { lhs = map.reject_and_stop, desc = 'reject, and end the turn', run = function() M.reject_and_stop(view) end },
     { lhs = map.take, desc = 'take this hunk into the file now', run = function() M.take(view) end },
     { lhs = map.refuse, desc = 'refuse this hunk', run = function() M.refuse(view) end },
     { lhs = map.next_file, desc = 'next file of the proposal', run = function() go_to_file(view, 1) end },

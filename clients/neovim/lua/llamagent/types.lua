@@ -84,3 +84,4 @@
 ---@class llamagent.ApplyEditAnswer
 ---@field applied boolean
 ---@field failureReason? string
+---@field stop? boolean with a no: the turn ends here
