@@ -47,7 +47,7 @@ def _call(text: str, at: int, tools: Tools, work: Work) -> tuple[TextCall, int] 
             key, at, unnamed = keyword[1], keyword.end(), iter(())
         elif not (key := next(unnamed, "")):
             raise Unreadable("an argument in it has no name")
-        value, at = read_loose(text, at, work, words=False)
+        value, at = read_loose(text, at, work, code=True)
         put(found, key, value)
         at = after_space(text, at)
         if text.startswith(",", at):

@@ -6,6 +6,7 @@ quotes, trailing commas, comments, escapes that JSON does not have, and closing 
 
 import json
 import re
+import sys
 from collections.abc import Iterable
 
 from llamagent_server.core.messages import Json
@@ -76,12 +77,13 @@ def read_strict(text: str, at: int) -> tuple[Json, int] | None:
     return value, end
 
 
-def read_loose(text: str, at: int, work: Work, *, words: bool = True) -> tuple[Json, int]:
-    """The value at `at` read with good will, and its end. `words`: whether a word without quotes is a text; in code it
-    is a variable. Raises Unreadable."""
+def read_loose(text: str, at: int, work: Work, *, code: bool = False) -> tuple[Json, int]:
+    """The value at `at` read with good will, and its end. Raises Unreadable.
+
+    `code`: it stands in a program, where a word without quotes is a variable and strings have Python's escapes."""
     if len(text) > MAX_LOOSE:
         raise Unreadable("its JSON is not valid")
-    return _Loose(text, work, words=words).value(at, 0)
+    return _Loose(text, work, code=code).value(at, 0)
 
 
 _QUOTES = {"“": "”", "‘": "’"}
@@ -93,30 +95,35 @@ _WORD = re.compile(r"(?=\.{0,2}/?\w)[A-Za-z_./][\w./\-]*")
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _QUOTED_KEY = re.compile(r"""["']\w+["']\s*:""")
 _WORDS: dict[str, Json] = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*|.)", re.DOTALL)
+_UNICODE = r"u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*"
+_ESCAPE = re.compile(rf"\\({_UNICODE}|.)", re.DOTALL)
+_CODE_ESCAPE = re.compile(rf"\\({_UNICODE}|x[0-9a-fA-F]{{2}}|U[0-9a-fA-F]{{8}}|.)", re.DOTALL)
 # A backspace or a form feed is never meant where other escapes are wrong: it is a regular expression.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
-def unescape(body: str) -> str:
-    """The text of a string between its quotes; a backslash that begins no escape is itself."""
-    return _ESCAPE.sub(_unescaped, body)
+def unescape(body: str, *, code: bool = False) -> str:
+    """The text of a string between its quotes; a backslash that begins no escape is itself. `code`: as in Python."""
+    return (_CODE_ESCAPE if code else _ESCAPE).sub(_unescaped, body)
 
 
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1]
-    if len(code) > 1:
+    if len(code) == 1:
+        return _ESCAPES.get(code, found[0])
+    if code[0] == "u":
         return str(json.loads(f'"{found[0]}"'))
-    return _ESCAPES.get(code, found[0])
+    number = int(code[1:], 16)
+    return chr(number) if number <= sys.maxunicode else found[0]
 
 
 class _Loose:
     """Strings end at the first quote that is not escaped."""
 
-    def __init__(self, text: str, work: Work, *, words: bool) -> None:
+    def __init__(self, text: str, work: Work, *, code: bool) -> None:
         self._text = text
         self._work = work
-        self._words = words
+        self._code = code
 
     def value(self, at: int, depth: int) -> tuple[Json, int]:
         self._work.spend()
@@ -144,7 +151,7 @@ class _Loose:
             end += 1
         body = self._text[opening.end() : end]
         raw = quote in _RAW_QUOTES or opening[1]
-        return (body if raw else unescape(body)), end + len(closing)
+        return (body if raw else unescape(body, code=self._code)), end + len(closing)
 
     def _escaped(self, at: int, start: int) -> bool:
         """Whether an odd number of backslashes stands before `at`."""
@@ -158,7 +165,7 @@ class _Loose:
         if number := _NUMBER.match(self._text, at):
             value: Json = _number(number[0])
             end = number.end()
-        elif (word := _WORD.match(self._text, at)) and (self._words or word[0] in _WORDS):
+        elif (word := _WORD.match(self._text, at)) and (not self._code or word[0] in _WORDS):
             value, end = _WORDS.get(word[0], word[0]), word.end()
         else:
             raise Unreadable("a value is missing in it")
