@@ -94,9 +94,11 @@ class Grounds:
         return TrustReport(str(path), trusted)
 
     def _offered(self, *, listing: bool) -> list[str]:
-        """What the workspace would bring."""
+        """What the workspace would bring. Of the home folder, `.llamagent` is the user's own and counts anyway."""
         folder = self._folder
-        offered = [name for name in RULES if folder is not None and os.path.lexists(folder.path / name)]
+        own = folder is not None and (folder.path / ".llamagent").resolve() == user_folder().resolve()
+        rules = (NOTES,) if own else RULES
+        offered = [name for name in rules if folder is not None and os.path.lexists(folder.path / name)]
         return [*offered, OLDER] if listing and self._store.unseen() else offered
 
     def _tell_once(self, tell: Callable[[str], None], words: str) -> None:
