@@ -246,6 +246,11 @@ def test_yes_accepts_edits_and_commands_but_trusts_nobody(stage: Stage) -> None:
     assert "+ONE" in done.stdout
 
 
+def test_a_missing_last_line_end_is_noted_as_everywhere(stage: Stage) -> None:
+    done = stage.piped([edit(file_in(stage, content=b"one"), "ONE", end=3), *ended()], "--no")
+    assert "-one\n\\ No newline at end of file\n+ONE\n\\ No newline at end of file\n" in done.stdout
+
+
 def test_no_refuses(stage: Stage) -> None:
     file = file_in(stage)
     done = stage.piped([edit(file, "ONE", end=3), consent("make"), *ended()], "--no")

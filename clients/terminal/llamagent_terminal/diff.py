@@ -96,7 +96,7 @@ def _side(kind: Kind, lines: Sequence[str], *, show_ends: bool) -> Iterator[Row]
     for line in lines:
         yield Row(kind, line.removesuffix("\n") if show_ends or not line.endswith("\n") else _bare(line))
         if not line.endswith("\n"):
-            yield Row(Kind.NOTE, "No newline at end of file")
+            yield Row(Kind.NOTE, " No newline at end of file")
 
 
 def _bare(line: str) -> str:
