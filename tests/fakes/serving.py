@@ -45,6 +45,7 @@ class FakeServer:
         self._script = iter(replies)
         self._added: deque[ScriptItem] = deque()
         self._changed = threading.Condition()
+        self.taken = 0  # replies of the script; a client that leaves early may have been noted, and taken none
         self._released = threading.Event()
         self._stopping = threading.Event()
         self._http: ThreadingHTTPServer | None = None
@@ -105,6 +106,8 @@ class FakeServer:
     def next_item(self, request: dict[str, Any]) -> Item:
         with self._changed:
             item = next(self._script, None) or (self._added.popleft() if self._added else None)
+            self.taken += 1
+            self._changed.notify_all()
         if item is None:
             text = f"the script of this fake server has no reply for chat request {len(self.requests)}"
             return Refusal(500, {"error": text})

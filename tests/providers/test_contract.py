@@ -176,7 +176,7 @@ async def test_cancelled_before_the_headers_the_server_sees_it(world: World, tmp
         assert play.server is not None
         server = play.server
         task = asyncio.create_task(_watch(play.model.chat(request()), asyncio.Event()))
-        await server.until(lambda: len(server.requests) == 1)
+        await server.until(lambda: server.taken == 1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
