@@ -214,13 +214,14 @@ class App:
         )
 
     async def resume(self, ref: int | str) -> results.SessionRef:
-        conversation = self._conversations.resume(await self._id(ref))
-        told = [m for m in conversation.session.messages if isinstance(m, UserMessage | AssistantMessage)]
-        return results.SessionRef(conversation.id, conversation.title or conversation.session.title, len(told))
+        session = await self._id(ref)
+        conversation = self._conversations.resume(session)
+        row = await self._row(session)
+        return results.SessionRef(session, row.title if row else conversation.session.title, row.messages if row else 0)
 
     async def delete_session(self, ref: int | str) -> results.SessionRef:
         session = await self._id(ref)
-        row = next((row for row in (await self.sessions()).sessions if row.id == session), None)
+        row = await self._row(session)
         self._conversations.forget(session)
         self._grounds.store().delete(session)
         return results.SessionRef(session, row.title if row else "", row.messages if row else 0)
@@ -230,6 +231,9 @@ class App:
             return results.StoredTrace(())
         known = self._known(session)
         return results.StoredTrace(self._grounds.store().events(known.id, -1 if since is None else since))
+
+    async def _row(self, session: str) -> results.SessionRow | None:
+        return next((row for row in (await self.sessions()).sessions if row.id == session), None)
 
     async def _id(self, ref: int | str) -> str:
         rows = (await self.sessions()).sessions

@@ -26,6 +26,7 @@ from llamagent_server.store.summaries import Summary, summarise, utc
 FOLDER = "sessions"
 OURS = ".jsonl"
 THEIRS = ".json"  # the terminal agent's
+MARK = ".mine"
 IGNORE = b"# Written by llamagent: conversations are private.\nsessions/\n"
 # Of a longer journal the list reads the beginning only; one longer than the second is not opened.
 LISTED_BYTES = 64 * 1024 * 1024
@@ -66,7 +67,8 @@ class SessionStore:
 
     `folder` is the workspace's first one, None where there is none. `trusted` says what the person thinks of it now:
     of one that they do not trust nothing is used; while they were not asked (None) new conversations are kept there,
-    and of what was there before nothing is seen. `problem` says why the folder is not used although it could be.
+    and only one's own are seen: a mark in the user's folder tells which these are.
+    `problem` says why the folder is not used although it could be.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class SessionStore:
         """The journal of a new conversation, whose first line will be `header` of its id."""
         session = self._new_id()
         place = self._private if self._trusted() is False else self._places[0]
-        beginning = Beginning((header(session),), lambda: self._make_folder(place))
+        beginning = Beginning((header(session),), lambda: self._begin(place, session))
         return FileJournal(session, place, session + OURS, beginning=beginning)
 
     def open(self, session: str) -> Stored:
@@ -135,6 +137,8 @@ class SessionStore:
             places.remove(entry.place, entry.name)
         except OSError as error:
             raise RequestError(f"The conversation {session} cannot be deleted: {places.words(error)}.") from None
+        with contextlib.suppress(OSError):
+            places.remove(self._private, session + MARK)
 
     def forget(self, session: str) -> None:
         """Delete a conversation that its person has cleared, if it is stored at all and can be deleted."""
@@ -198,7 +202,15 @@ class SessionStore:
     def _counts(self, place: Place) -> Callable[[str], bool]:
         """Whether what is stored there under an id may be used."""
         every = place == self._private or self._trusted() is True
-        return lambda session: every or session in self._given
+        own = set() if every else self._given | self._marked()
+        return lambda session: every or session in own
+
+    def _marked(self) -> set[str]:
+        """The conversations that were begun in the project by this user."""
+        try:
+            return {name.removesuffix(MARK) for name in places.names(self._private) if name.endswith(MARK)}
+        except OSError:
+            return set()
 
     def _entries(self) -> list[_Entry]:
         """One for each id, newest first: of two with the same id ours counts, and the project's before the user's."""
@@ -231,6 +243,14 @@ class SessionStore:
             if session not in self._given and not stored:
                 self._given.add(session)
                 return session
+
+    def _begin(self, place: Place, session: str) -> None:
+        """Raises OSError where the folder cannot be made. Without its mark a conversation is seen only after trust."""
+        self._make_folder(place)
+        if place != self._private and self._trusted() is not True:
+            with contextlib.suppress(OSError):
+                places.make_folder(self._private)
+                places.create(self._private, session + MARK)
 
     def _make_folder(self, place: Place) -> None:
         if self._project is not None and place == self._project.below(FOLDER):
