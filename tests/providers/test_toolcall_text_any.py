@@ -41,6 +41,7 @@ def test_no_text_is_too_much_and_only_declared_tools_come_out(content: str, thin
 
 @given(shuffled, st.sampled_from(["That is all.", "and so it is", "(see above)", "It is safe: nothing is run."]))
 def test_no_call_comes_out_of_what_ends_with_words(content: str, words: str) -> None:
+    content = content.replace("<tool_response>", "").replace("Observation:", "")  # an invented result goes to its end
     assert not isinstance(recover(f"{content}\n\n{words}", "", SPECS, cut=False), Recovered)
 
 
@@ -118,7 +119,8 @@ GEMMA: dict[str, Callable[[str, dict[str, Json]], str]] = {
     ),
 }
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | shuffled
-values = st.fixed_dictionaries({"path": text, "content": text})
+# With a word such as "string" for each value it would be the documentation of a tool.
+values = st.fixed_dictionaries({"path": text.map(lambda path: f"{path}.py"), "content": text})
 before = st.sampled_from(["", "I write it.\n\n", "```sh\nls\n```\nNow:\n", "Step 2: {write}\n"])
 
 
@@ -135,7 +137,7 @@ def test_what_is_quoted_as_it_should_be_comes_out_as_it_was(family: str, given: 
     check(FAMILIES[family], given, before)
 
 
-tagless = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"), max_size=40) | st.lists(
+tagless = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<\r"), max_size=40) | st.lists(
     st.sampled_from(["<b>", "</b>", "<", "&amp;", "a < b", "{", "}", '"', "\n", "  ", "<parameter>", "x", "```"]),
     max_size=12,
 ).map("".join)

@@ -104,11 +104,10 @@ class Forms:
     def _json(self, at: int, *, marked: bool) -> Form | None:
         if not marked and not self.looks_like_call(at):
             return None
-        start = self._text.index("{", at) if self._text.startswith('"', at) else at
         value, end = read_value(self._text, at, self._tools, self._work, self._is_call)
         marked = marked or _CLOSER.match(self._text, end) is not None
         calls = calls_in(value, self._tools, self._work, marked=marked)
-        if calls is None and marked and start == at:
+        if calls is None and marked and not self._text.startswith('"', at):
             raise Unreadable("it names no tool")
         if calls is None:
             return None

@@ -162,7 +162,8 @@ def _calls_in_object(value: dict[str, Json], tools: Tools, work: Work, *, marked
     name = min(names)
     if not given and marked:
         return [TextCall(name, {key: value[key] for key in beside})]
-    return _call(name, given, tools, work)
+    call = _call(name, given, tools, work)
+    return [call] if marked or not is_schema(call.arguments) else None
 
 
 def _keyed_by_name(value: dict[str, Json], tools: Tools, work: Work) -> list[TextCall] | None:
@@ -170,18 +171,16 @@ def _keyed_by_name(value: dict[str, Json], tools: Tools, work: Work) -> list[Tex
     if len(value) != 1:
         return None
     ((name, arguments),) = value.items()
-    return _call(name, [arguments], tools, work) if tools.declares(name) else None
+    return [_call(name, [arguments], tools, work)] if tools.declares(name) else None
 
 
-def _call(name: str, given: list[Json], tools: Tools, work: Work) -> list[TextCall] | None:
+def _call(name: str, given: list[Json], tools: Tools, work: Work) -> TextCall:
     """The call of `name` with its arguments, which may be given under more than one key, if they agree."""
     objects = [arguments_of(name, arguments, tools, work) for arguments in given]
     filled = [tools.settled(TextCall(name, one)) for one in objects if one]
-    if any(is_schema(call.arguments) for call in filled):
-        return None
     if any(one != filled[0] for one in filled):
         raise Unreadable("it gives the arguments twice, and they differ")
-    return [filled[0] if filled else tools.settled(TextCall(name, {}))]
+    return filled[0] if filled else tools.settled(TextCall(name, {}))
 
 
 def arguments_of(name: str, arguments: Json, tools: Tools, work: Work) -> Mapping[str, Json]:
