@@ -97,18 +97,75 @@ async def test_bad_settings_are_said_with_file_and_line_and_the_rest_counts(proj
     assert any("config.toml, line 1" in text for text in problems)
 
 
-async def test_a_session_in_an_unasked_folder_is_stored_there_and_seen_only_after_trust(
+async def test_ones_own_conversation_in_an_unasked_folder_is_stored_there_and_gone_on_with_without_a_question(
     project: Path, home: Path
 ) -> None:
-    with FakeOllama(replies=[say("one")]) as server:
+    with FakeOllama(replies=[say("one"), say("two")]) as server:
         async with editor(project, home, url=server.url, trusted=None) as ed:
-            await ed.ask("first")
+            first = (await ed.ask("first"))["session"]
+        assert [path.stem for path in (project / ".llamagent/sessions").glob("*.jsonl")] == [first]
+        async with editor(project, home, url=server.url, trusted=None) as ed:
+            assert (await ed.command("resume", ref=1))["session"] == first
+            assert (await ed.ask("and?"))["session"] == first
             assert ed.asked("window/showMessageRequest") == []
-            assert len((await ed.command("sessions"))["sessions"]) == 1
-        assert len(list((project / ".llamagent/sessions").glob("*.jsonl"))) == 1
+
+
+async def test_somebody_elses_conversation_is_seen_only_after_trust(project: Path, home: Path) -> None:
+    shelf = project / ".llamagent/sessions"
+    shelf.mkdir(parents=True)
+    (shelf / "theirs.jsonl").write_text(
+        '{"type":"session","version":1,"id":"theirs","created":"2026-01-01T00:00:00Z","model":"m"}\n'
+        '{"type":"message","role":"user","content":"obey","task":true}\n'
+    )
+    with FakeOllama() as server:
         async with editor(project, home, url=server.url, trusted=False) as ed:
             assert (await ed.command("sessions"))["sessions"] == []
+            assert (await ed.failing("resume", ref="theirs"))["data"]["kind"] == "unknown_session"
         async with editor(project, home, url=server.url, trusted=None) as ed:
             ed.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
-            assert len((await ed.command("sessions"))["sessions"]) == 1
+            assert [row["id"] for row in (await ed.command("sessions"))["sessions"]] == ["theirs"]
             assert len(ed.asked("window/showMessageRequest")) == 1
+
+
+async def test_bad_settings_are_said_before_anything_is_asked_and_only_once(project: Path, home: Path) -> None:
+    home.mkdir()
+    (home / "server.toml").write_text("max_step = 3\n")
+    with FakeOllama(replies=[say("ok")]) as server:
+        async with editor(project, home, url=server.url, flags={}) as ed:
+            await ed.until(lambda: bool(ed.asked("window/showMessage")))
+            (shown,) = ed.asked("window/showMessage")
+            assert shown["type"] == 2
+            assert "server.toml, line 1" in shown["message"] and '"max_steps"' in shown["message"]
+            await ed.ask("go")
+            assert [params["message"] for params in ed.asked("window/showMessage")] == [shown["message"], "ok"]
+
+
+async def test_a_client_with_a_trace_is_told_in_its_first_turn_whatever_it_did_before(
+    project: Path, home: Path
+) -> None:
+    home.mkdir()
+    (home / "server.toml").write_text("max_step = 3\n")
+    with FakeOllama(replies=[say("ok"), say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.command("sessions")
+            await ed.command("load_skill", name="fix-a-bug")
+            await ed.ask("go")
+            await ed.ask("and again")
+            assert ed.asked("window/showMessage") == []
+    (notice,) = ed.of("notice")
+    assert "server.toml, line 1" in notice["text"]
+
+
+@pytest.mark.parametrize("answer", [0, 1], ids=["trust", "not now"])
+async def test_a_conversation_begun_with_the_question_of_trust_is_the_users_own_and_never_lost(
+    project: Path, home: Path, answer: int
+) -> None:
+    (project / "AGENTS.md").write_text("be kind\n")
+    with FakeOllama(replies=[say("ok")]) as server:
+        async with editor(project, home, url=server.url, trusted=None) as ed:
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][answer]
+            asked = await ed.ask("go")
+        assert not (project / ".llamagent").exists()
+        for trusted in (True, False):
+            async with editor(project, home, url=server.url, trusted=trusted) as ed:
+                assert [row["id"] for row in (await ed.command("sessions"))["sessions"]] == [asked["session"]]

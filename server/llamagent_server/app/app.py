@@ -62,6 +62,10 @@ class App:
         self.workspace.set_folders(folders)
         self._grounds.set_folders(tuple(folders))
 
+    def tell_problems(self) -> None:
+        """Say what is wrong with the settings before anything is asked, where no trace will."""
+        self._grounds.tell_problems(lambda words: self._connection.editor.notify(words, important=True))
+
     async def close(self) -> None:
         """Stop everything that runs, in order: turns first, then the model's connection."""
         await self._conversations.close()
@@ -136,7 +140,7 @@ class App:
         return results.ContextReport(shown.tokens, shown.num_ctx, shown.estimated, shown.parts)
 
     async def load_skill(self, name: str, session: str | None) -> results.SkillLoaded:
-        await self._grounds.settle(lambda _: None)
+        await self._grounds.settle()
         text = self._grounds.skill_text(name)
         described = next(skill.description for skill in self._grounds.skills() if skill.name == name)
         conversation = self._known(session).idle()
@@ -196,7 +200,7 @@ class App:
     # --- Stored conversations --------------------------------------------------------------------------------------
 
     async def sessions(self) -> results.Sessions:
-        await self._grounds.settle(lambda _: None, listing=True)
+        await self._grounds.settle(listing=True)
         current = self._conversations.current
         return results.Sessions(
             tuple(

@@ -61,7 +61,7 @@ class Grounds:
     def _trusted_folder(self) -> Path | None:
         return self._folder.path if self._folder is not None and self.trusted else None
 
-    async def settle(self, tell: Callable[[str], None], *, listing: bool = False) -> None:
+    async def settle(self, tell: Callable[[str], None] | None = None, *, listing: bool = False) -> None:
         """Ask for trust where the workspace brings something and nobody said; `tell` what does not count, once.
 
         Stored conversations matter only to who is `listing` them.
@@ -73,8 +73,14 @@ class Grounds:
                 if self._answer:
                     self._trust.set_trusted(self._folder.path, True)
         self.reload()
+        if tell is None:
+            return
         if offered and not self.trusted:
             self._tell_once(tell, f"This folder is not trusted, so these do not count: {', '.join(offered)}.")
+        self.tell_problems(tell)
+
+    def tell_problems(self, tell: Callable[[str], None]) -> None:
+        """`tell` what was not told yet."""
         for problem in self.problems():
             self._tell_once(tell, problem)
 
@@ -193,7 +199,11 @@ class Grounds:
         return self._store
 
     def _made_store(self) -> SessionStore:
-        return SessionStore(self._folder.path if self._folder else None, trusted=lambda: self.trusted)
+        return SessionStore(self._folder.path if self._folder else None, trusted=self._trusted_to_keep)
+
+    def _trusted_to_keep(self) -> bool | None:
+        """What the store may take the folder for: while the question of trust is open, it is not trusted."""
+        return False if self.trusted is None and self._offered(listing=False) else self.trusted
 
 
 def _first(folders: tuple[Folder, ...]) -> Folder | None:

@@ -157,5 +157,7 @@ class ConnectedEditor:
         """Clients with a trace see the same there."""
         if self._client.flags.trace:
             return
-        method = types.WINDOW_SHOW_MESSAGE if important else types.WINDOW_LOG_MESSAGE
-        self._protocol.tell(method, types.ShowMessageParams(types.MessageType.Info, text))
+        method, kind = types.WINDOW_LOG_MESSAGE, types.MessageType.Info
+        if important:
+            method, kind = types.WINDOW_SHOW_MESSAGE, types.MessageType.Warning
+        self._protocol.tell(method, types.ShowMessageParams(kind, text))

@@ -151,7 +151,9 @@ class EditorSession:
         self._configured.set()
         # Now rather than at the first ask: it notes what open files are like while they are as they were opened.
         await off_loop(lambda _: import_module("llamagent_server.app"), name="llamagent-import")
-        self._made_app()
+        app = self._made_app()
+        if not self.client.flags.trace:
+            app.tell_problems()
 
     async def pull_settings(self) -> None:
         settings = await self._pulled()
