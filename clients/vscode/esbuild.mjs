@@ -1,11 +1,20 @@
 /** Builds the extension (Node) and the panel's page (browser), each into one file. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+
 import { build } from "esbuild";
 
 const tests = process.argv.includes("--tests");
 
-const common = { bundle: true, minify: true, sourcemap: false, legalComments: "none", logLevel: "warning" };
+const common = {
+  bundle: true,
+  minify: true,
+  sourcemap: false,
+  legalComments: "none",
+  logLevel: "warning",
+  metafile: true,
+};
 
-await build({
+const extension = await build({
   ...common,
   entryPoints: ["src/extension.ts"],
   outfile: "dist/extension.js",
@@ -14,7 +23,7 @@ await build({
   target: "node20",
   external: ["vscode"],
 });
-await build({
+const page = await build({
   ...common,
   entryPoints: ["src/webview/main.ts"],
   outfile: "media/panel.js",
@@ -22,11 +31,36 @@ await build({
   format: "iife",
   target: "es2022",
 });
+writeLicences([extension, page].flatMap(({ metafile }) => Object.keys(metafile.inputs)));
+
+/** What was built in keeps its licences: all of them, one after the other, beside the code. */
+function writeLicences(inputs) {
+  const packages = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
+  const texts = [...packages].sort().map((folder) => {
+    const files = readdirSync(folder).filter((name) => /^(licen[cs]e|copying|notice)/i.test(name));
+    if (files.length === 0) {
+      throw new Error(`${folder} has no licence to hand on`);
+    }
+    return [
+      folder.replace(/^.*node_modules\//, ""),
+      ...files.map((name) => readFileSync(`${folder}/${name}`, "utf8")),
+    ].join("\n\n");
+  });
+  mkdirSync("dist", { recursive: true });
+  writeFileSync("dist/LICENSES.txt", texts.join("\n\n---\n\n"));
+}
+
 if (tests) {
   await build({
     ...common,
     minify: false,
-    entryPoints: ["test/shots.ts", "test/hostrun.ts", "test/host/index.ts", "test/host/suite.ts"],
+    entryPoints: [
+      "test/shots.ts",
+      "test/hostrun.ts",
+      "test/host/index.ts",
+      "test/host/suite.ts",
+      "test/clicks/suite.ts",
+    ],
     outbase: "test",
     outdir: "test-out",
     platform: "node",

@@ -114,12 +114,26 @@ export type NoArguments = Record<string, never>;
 
 // --- Results ---------------------------------------------------------------------------------------------------------
 
+/** Of a whole turn. */
+export interface TurnUsage {
+  promptTokens?: number;
+  completionTokens?: number;
+  requests?: number;
+  seconds?: number;
+  cachedPromptTokens?: number;
+}
+
+/** Of one request to the model. */
 export interface Usage {
   promptTokens?: number;
   completionTokens?: number;
   cachedPromptTokens?: number;
-  requests?: number;
   seconds?: number;
+}
+
+export interface Latency {
+  firstTokenSeconds?: number;
+  totalSeconds: number;
 }
 
 export type StopReason = "answered" | "step_limit" | "budget" | "cancelled" | "refused" | "error";
@@ -130,7 +144,7 @@ export interface TurnResult {
   turn: string;
   stopReason: StopReason;
   steps: number;
-  usage: Usage;
+  usage: TurnUsage;
 }
 
 export interface Part {
@@ -250,6 +264,7 @@ export interface ConsentQuestion {
 export interface ConsentReply {
   decision: "run" | "always" | "refuse";
   reason?: string;
+  stop?: boolean;
 }
 
 export interface Uris {
@@ -308,7 +323,7 @@ export interface EventTable {
     thinking?: string;
     toolCalls: ToolCall[];
     usage: Usage;
-    latency: { firstTokenSeconds?: number; totalSeconds?: number };
+    latency: Latency;
     finishReason: string;
   };
   "harness.decided": { call?: string; decision: string; reason: string };
@@ -327,7 +342,7 @@ export interface EventTable {
     stopReason: StopReason;
     answer: string;
     steps: number;
-    usage: Usage;
+    usage: TurnUsage;
     seconds: number;
     error?: string;
   };

@@ -134,7 +134,7 @@ function thinking(body: HTMLElement): HTMLElement {
 function footnote({ usage, latency, finishReason }: EventOf<"model.replied">): string {
   const parts = [
     ...(usage.completionTokens === undefined ? [] : [`${String(usage.completionTokens)} tokens`]),
-    ...(latency.totalSeconds === undefined ? [] : [seconds(latency.totalSeconds)]),
+    seconds(latency.totalSeconds),
     ...(finishReason === "length" ? ["cut: the reply was too long"] : []),
   ];
   return parts.join(" · ");

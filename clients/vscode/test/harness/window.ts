@@ -47,6 +47,11 @@ export class Window {
     await this.statusItem.waitFor(); // the extension is active
   }
 
+  /** Another window of the same VS Code. */
+  beside(page: Page, workspace: string): Window {
+    return new Window(page, workspace, this.server, this.model);
+  }
+
   async close(): Promise<void> {
     await this.page.close();
     this.server.stop();

@@ -54,7 +54,7 @@ describe("a review", () => {
     assert.equal(await file.text(), "one\n");
     const [resolved] = talking.of("edit.resolved");
     assert.equal(resolved?.outcome, "rejected");
-    assert.match(resolved?.reason ?? "", /keep the word/);
+    assert.match(resolved.reason ?? "", /keep the word/);
     assert.match(talking.of("tool.returned")[0]?.content ?? "", /keep the word/);
   });
 
