@@ -15,8 +15,8 @@ from llamagent_server.agent import results
 from llamagent_server.core import events
 from llamagent_server.core.events import EventBody, camel
 from llamagent_server.lsp import wire
-from llamagent_server.setting_rules import Type
-from llamagent_server.settings import SETTINGS, Setting, default
+from llamagent_server.setting_rules import Setting, Type
+from llamagent_server.settings import SETTINGS, default
 
 EXTENSION = Path(__file__).parents[2] / "clients" / "vscode"
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text("utf-8"))
