@@ -40,6 +40,7 @@ BODIES: list[tuple[bytes, Any, int]] = [
     (b'{"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {}}', 7, INVALID),
     (b'{"jsonrpc": "2.0", "id": 7, "method": "workspace/executeCommand"}', 7, BAD_PARAMS),
     (b'{"jsonrpc": "2.0", "id": 7, "method": "workspace/executeCommand", "params": []}', 7, BAD_PARAMS),
+    (b'{"jsonrpc": "2.0", "id": 7, "method": "workspace/executeCommand", "params": ["a"]}', 7, BAD_PARAMS),
     (b'{"jsonrpc": "2.0", "id": 7, "method": "workspace/executeCommand", "params": {"command": 5}}', 7, BAD_PARAMS),
 ]
 
@@ -309,3 +310,9 @@ async def test_a_crash_in_one_notification_does_not_make_it_deaf(loop: Loopback)
     loop.call("y", {}, 1)
     (reply,) = await until_replied(loop)
     assert reply["result"] == "fine"
+
+
+async def test_an_initialize_that_cannot_be_read_leaves_room_for_one_that_can() -> None:
+    async with daemon() as client:
+        assert (await client.request("initialize", ["a"]))["error"]["code"] == BAD_PARAMS
+        assert "serverInfo" in (await client.initialize())["result"]

@@ -104,13 +104,13 @@ class StrictProtocol(LanguageServerProtocol):
         if error is not None:
             self._send_error(message_id, error)
             return
-        if method == types.INITIALIZE:
-            self.phase = Phase.RUNNING
         try:
             decoded = self._decode(method, params)
         except BadArgument as problem:
             self._send_error(message_id, error_of(problem))
             return
+        if method == types.INITIALIZE:
+            self.phase = Phase.RUNNING
         task = asyncio.get_running_loop().create_task(_call(self.fm.features[method], decoded), name=method)
         self._running[message_id] = task
         task.add_done_callback(lambda done: self._reply(message_id, done))
@@ -157,7 +157,11 @@ class StrictProtocol(LanguageServerProtocol):
 
     def _decode(self, method: str, params: object) -> object:
         """Raises BadArgument."""
-        expected: Any = None if method in self.raw else types.METHOD_TO_TYPES.get(method, (None, None, None))[2]
+        if method in self.raw:
+            if not isinstance(params, dict | None):
+                raise BadArgument(f"Invalid params of {method}: one object is expected.")
+            return params
+        expected: Any = types.METHOD_TO_TYPES.get(method, (None, None, None))[2]
         if expected is None:
             return params
         try:
