@@ -81,6 +81,11 @@ class Editor:
         assert uri.startswith(self.root.as_uri()), f"the server edits {uri}"
         return self.root / uri.removeprefix(self.root.as_uri() + "/")
 
+    def expect(self, number: int) -> asyncio.Future[dict[str, Any]]:
+        """The future of the whole reply to the request with that id."""
+        future = self._replies[number] = asyncio.get_running_loop().create_future()
+        return future
+
     # --- Requests --------------------------------------------------------------------------------------------------
 
     async def start(self, command: str, /, **arguments: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:

@@ -143,3 +143,20 @@ class StoredTrace:
 class TrustReport:
     folder: str
     trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One choice: `insert_text` takes the place of the prompt from `start` to `end`."""
+
+    label: str
+    insert_text: str
+    start: int
+    end: int
+    detail: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    items: tuple[Completion, ...]

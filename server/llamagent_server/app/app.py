@@ -13,6 +13,7 @@ from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
@@ -27,6 +28,9 @@ from llamagent_server.workspace import Folder, ProjectWorkspace
 # What the person attaches may take this much of the room for a prompt: the rest is for the work.
 ATTACHED_SHARE = 0.5
 CHARS_PER_TOKEN = 3
+# Commands, by their short names in prompts too, whose argument is a name that can be completed.
+TAKES_MODEL = frozenset({"model", "set_model"})
+TAKES_SKILL = frozenset({"skill", "load_skill"})
 
 
 class App:
@@ -154,6 +158,17 @@ class App:
 
     def _known(self, session: str | None) -> Conversation:
         return self._conversations.get(session)
+
+    async def complete(self, text: str, offset: int, commands: Sequence[tuple[str, str]]) -> results.Completions:
+        """The choices for the word before `offset` (code points); `commands` are the edge's, with their help."""
+        want = wanted(text, offset)
+        if want is None:
+            return results.Completions(())
+        files = await self.workspace.files() if want.kind == "file" else ()
+        models = [row.name for row in (await self.models()).models] if want.kind in TAKES_MODEL else []
+        skills = [skill.name for skill in self._grounds.skills()] if want.kind in TAKES_SKILL else []
+        words = Words(commands, lambda _: (*models, *skills), files, self.workspace.open_paths())
+        return completions(want, offset, words)
 
     # --- Settings --------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,10 @@
 import asyncio
 import difflib
 from collections.abc import Awaitable, Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from llamagent_server.agent.results import Started, TurnResult
+from llamagent_server.agent.results import Completions, Started, TurnResult
 from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
@@ -17,6 +17,7 @@ from llamagent_server.lsp.client import JsonMap
 from llamagent_server.lsp.progress import Token
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.strict import type_name
+from llamagent_server.lsp.text import Text
 
 if TYPE_CHECKING:
     from llamagent_server.agent.turns import Turn
@@ -91,6 +92,15 @@ async def _stopped(turn: "Turn") -> None:
             return
 
 
+async def _complete(session: EditorSession, asked: wire.Complete, _: Token | None) -> Completions:
+    text = Text(asked.text, session.client.encoding)
+    app = await session.app()
+    found = await app.complete(asked.text, text.unit_offset(asked.offset), wire.prompt_commands())
+    return Completions(
+        tuple(replace(item, start=text.units_to(item.start), end=text.units_to(item.end)) for item in found.items)
+    )
+
+
 async def _help(_: EditorSession, __: wire.NoArguments, ___: Token | None) -> dict[str, Json]:
     return {"commands": [_described(command) for command in wire.COMMANDS if command.served]}
 
@@ -108,4 +118,4 @@ def _described(command: wire.Command) -> dict[str, Json]:
     return {"name": command.id, "title": command.title, "help": command.help, "arguments": arguments}
 
 
-_DOORS: dict[str, Door] = {"ask": _ask, "help": _help}
+_DOORS: dict[str, Door] = {"ask": _ask, "complete": _complete, "help": _help}

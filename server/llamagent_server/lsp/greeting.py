@@ -31,6 +31,7 @@ SERVED = (
     "trust",
     "help",
     "unqueue",
+    "complete",
 )
 
 

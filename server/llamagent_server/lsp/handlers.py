@@ -103,6 +103,12 @@ def _progress_cancelled(daemon: Daemon, params: types.WorkDoneProgressCancelPara
     daemon.session.progress.cancel(params.token)
 
 
+async def _completion(daemon: Daemon, params: types.CompletionParams) -> list[types.CompletionItem]:
+    from llamagent_server.lsp.assist import complete_prompt
+
+    return await complete_prompt(daemon.session, params)
+
+
 async def _execute_command(daemon: Daemon, params: JsonMap) -> dict[str, Json]:
     from llamagent_server.lsp.commands import execute  # late: the reply to `initialize` needs none of it
 
@@ -123,4 +129,5 @@ DOORS: dict[str, Callable[[Daemon, Any], Any]] = {
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: _did_change_folders,
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: _progress_cancelled,
     types.WORKSPACE_EXECUTE_COMMAND: _execute_command,
+    types.TEXT_DOCUMENT_COMPLETION: _completion,
 }

@@ -106,6 +106,7 @@ def _capabilities(client: Client) -> dict[str, Json]:
     return {
         "positionEncoding": client.encoding.value,
         "textDocumentSync": {"openClose": True, "change": incremental, "save": True},
+        "completionProvider": {"triggerCharacters": ["@", "/"]},
         "executeCommandProvider": {"commands": [PREFIX + name for name in SERVED]},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
         "experimental": {"llamagent": {"protocol": PROTOCOL_VERSION}},

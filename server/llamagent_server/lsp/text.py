@@ -69,6 +69,14 @@ class Text:
         content = _content(self._lines[line])
         return Place(line, units(content[: offset - starts[line]], self._encoding))
 
+    def unit_offset(self, offset: int) -> int:
+        """The code point at `offset`, which counts units of the encoding from the beginning of the text."""
+        return code_points(str(self), offset, self._encoding)
+
+    def units_to(self, offset: int) -> int:
+        """The units of the encoding before the code point `offset`."""
+        return units(str(self)[:offset], self._encoding)
+
     def _locate(self, place: Place) -> tuple[int, int]:
         """Line and column in code points, clamped."""
         if place.line >= len(self._lines):

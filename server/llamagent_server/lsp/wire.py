@@ -296,7 +296,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("undo_turn", "Undo a turn", "Propose to undo what a turn changed.", TurnArguments, None),
     Command("export", "Export", "Give the conversation as text.", Export, None),
     Command("trust", "Trust", "Trust a folder, or stop trusting it.", Trust, results.TrustReport),
-    Command("complete", "Complete", "Complete the words of a prompt.", Complete, None),
+    Command("complete", "Complete", "Complete the words of a prompt.", Complete, results.Completions),
     Command("help", "Help", "List the commands.", NoArguments, None),
     Command("unqueue", "Take back", "Take back an ask that waits for its turn.", Unqueue, results.Cancelled),
 )
@@ -336,3 +336,8 @@ METHODS: tuple[Method, ...] = (
     Method(DIAGNOSTICS, Direction.TO_CLIENT, Uris, DiagnosticsReply, flag="diagnostics"),
     Method(INPUT, Direction.TO_CLIENT, InputQuestion, InputReply, flag="prompt"),
 )
+
+
+def prompt_commands() -> tuple[tuple[str, str], ...]:
+    """What can be typed as `/name` in a prompt, with its help."""
+    return tuple((c.name, c.help) for c in COMMANDS if c.name in SERVED and c.name not in ("ask", "complete"))

@@ -128,6 +128,17 @@ class ProjectWorkspace:
 
         return await off_loop(work)
 
+    def open_paths(self) -> tuple[str, ...]:
+        """The files of the project that are open in the editor."""
+        places = (resolve(document.uri, Purpose.READ, self._folders) for document in self._view().documents)
+        return tuple(place.path for place in places if isinstance(place, Resolved))
+
+    async def files(self) -> tuple[str, ...]:
+        """All files of all folders, ignored ones left out."""
+        several = len(self._folders) > 1
+        listings = [await self.list(folder.name if several else ".") for folder in self._folders]
+        return tuple(path for listing in listings if isinstance(listing, Listing) for path in listing.files)
+
     async def list(self, path: str) -> Listing | PathProblem:
         """The files below a folder, ignored ones left out."""
         view = self._view()
