@@ -250,17 +250,16 @@ def test_a_second_ask_waits_and_a_third_is_taken_back(editor: Editor, model: Fak
 
 
 def test_a_running_turn_is_steered(editor: Editor, model: FakeOllama) -> None:
-    model.add(call("read_file", path="a.py"), say("I stop."))
-    model.add(say("unused"))
-    editor.lua(
-        "local c = require('llamagent.conversation') c.listen(function(_, e)"
-        " if e.kind == 'tool.returned' and not _G.steered then _G.steered = true"
-        " vim.schedule(function() vim.cmd('Llamagent steer stop now') end) end end)"
-    )
+    model.add(say("I go on for ever.", hold_after=2), say("I stop."))
     editor.ask("read it")
+    editor.until_panel("I go")
+    editor.command("Llamagent steer stop now")
+    # Commands are begun in their order: when this one is answered, the steering has joined.
+    editor.lua("_G.answered = require('llamagent.client').request_now(vim.lsp.get_clients()[1], 'context', {}, 5000)")
+    editor.until("_G.answered ~= nil")
+    model.release()
     editor.until_ended()
-    said = [asked(model, index) for index in range(len(model.requests))]
-    assert any("stop now" in text for text in said)
+    assert [asked(model, index) for index in range(len(model.requests))] == ["read it", "stop now"]
 
 
 def test_the_statusline_says_what_happens(editor: Editor, model: FakeOllama) -> None:
