@@ -1,11 +1,13 @@
 """A resolved path is opened as such: what was put in between meanwhile is not followed."""
 
+import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from llamagent_server.workspace import Purpose, Resolved, disk, opening
+from llamagent_server.workspace import PathProblem, Purpose, Resolved, disk, opening
 from llamagent_server.workspace.confinement import resolve
 from tests.workspace.projects import Project
 
@@ -72,3 +74,46 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         disk.read(place, 1)
         disk.read_lines(place, 1, 2)
     assert len(list(Path("/dev/fd").iterdir())) == count
+
+
+def test_a_folder_that_turns_into_a_link_and_back_all_the_time_gives_nothing_from_outside(tmp_path: Path) -> None:
+    """Whatever the moment: the file inside, or a refusal, and never an exception."""
+    project = Project(tmp_path / "project")
+    project.write("folder/file.txt", "inside")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file.txt").write_text("secret")
+    folder, link, aside = (project.root / name for name in ("folder", "link", "aside"))
+    link.symlink_to(outside)
+    over = threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            for here, there in ((folder, aside), (link, folder), (folder, link), (aside, folder)):
+                here.rename(there)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    texts = set()
+    for _ in range(4000):
+        found = resolve("folder/file.txt", Purpose.READ, project.folders)
+        read = disk.read(found, 100) if isinstance(found, Resolved) else None
+        texts |= {read.text} if isinstance(read, disk.DiskText) else set()
+    over.set()
+    swapping.join()
+    assert texts <= {"inside"}
+
+
+def test_a_link_that_became_a_folder_while_it_was_followed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path)
+    project.write("folder/file.txt", "inside")
+    (project.root / "link").symlink_to("folder")
+
+    def read_link(path: str) -> str:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+
+    monkeypatch.setattr(os, "readlink", read_link)
+    found = resolve("link/file.txt", Purpose.READ, project.folders)
+    assert isinstance(found, PathProblem) and "Invalid argument" in found.message

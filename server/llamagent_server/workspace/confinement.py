@@ -105,12 +105,10 @@ def locate(path: str, purpose: Purpose, folders: Sequence[Folder]) -> Resolved |
         if purpose is not Purpose.LIST:
             return _refused(given, "the path is empty; name a file")
         path = "."
-    found = _absolute(path, folders) if Path(path).is_absolute() else _relative(path, folders)
-    if isinstance(found, PathProblem):
-        return found
     try:
-        return _judged(given, found, purpose)
-    except OSError as error:
+        found = _absolute(path, folders) if Path(path).is_absolute() else _relative(path, folders)
+        return found if isinstance(found, PathProblem) else _judged(given, found, purpose)
+    except OSError as error:  # of resolving, too: what was a link a moment ago may be a folder by now
         return _refused(given, error.strerror or str(error))
 
 
