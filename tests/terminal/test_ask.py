@@ -99,6 +99,18 @@ def test_what_was_typed_before_the_question_is_no_answer(stage: Stage) -> None:
     assert file.read_bytes() == b"one\r\ntwo\r\n"
 
 
+def test_a_command_that_may_not_fit_on_the_screen_says_how_long_it_is(stage: Stage) -> None:
+    long = "rm -rf ~ #" + " " * 3000 + "ls" + "\n" * 40 + "true"
+    terminal = stage.terminal([consent(long), *ended()])
+    before = terminal.expect("Run all of it (41 lines, 3,056 characters)? ")
+    assert "rm -rf ~ # <3000 blanks> ls" in before
+    terminal.type("n\n")
+    terminal.expect("Why not?")
+    terminal.type("\n")
+    terminal.ended()
+    assert stage.answers == [{"decision": "refuse"}]
+
+
 def test_a_command_is_shown_whole_and_asked(stage: Stage) -> None:
     terminal = stage.terminal([consent("rm -rf build\necho done", "/somewhere/else"), *ended()])
     shown = terminal.expect("Run it? [y/N, a = always in this session]")

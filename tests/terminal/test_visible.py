@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from llamagent_terminal.visible import code, line, prose
+from llamagent_terminal.visible import code, command, line, prose
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,21 @@ from llamagent_terminal.visible import code, line, prose
 )
 def test_names_and_commands(text: str, shown: str) -> None:
     assert line(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("git  status", "git  status"),
+        ("rm -rf ~ #" + " " * 2000 + "ls", "rm -rf ~ # <2000 blanks> ls"),
+        ("rm x;" + " \t" * 50 + "\u3164ls", "rm x; <100 blanks> <U+3164>ls"),
+        ("a\u00a0\u2800\ufe0fb", "a<U+00A0><U+2800><U+FE0F>b"),
+        ("ls\x1b[2K\rcat", "ls<ESC>[2K␍cat"),
+        ("\u3000" * 3, "<U+3000>" * 3),
+    ],
+)
+def test_nothing_of_a_command_looks_like_nothing(text: str, shown: str) -> None:
+    assert command(text) == shown
 
 
 def test_lines_of_code_keep_their_tabs_only() -> None:

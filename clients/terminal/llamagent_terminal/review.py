@@ -15,8 +15,13 @@ from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.show import EDITOR, HARNESS, TOOL, head, say
 from llamagent_terminal.textedit import Encoding, WrongEdit
 from llamagent_terminal.visible import code, line
+from llamagent_terminal.visible import command as command_line
 
 NO_TERMINAL = "there is no terminal to ask in"
+
+# More of a command than this may not be on a small screen at once.
+_LINES_SEEN = 15
+_CHARACTERS_SEEN = 1000
 
 _ROW_STYLES = {
     Kind.HUNK: Style.HUNK,
@@ -97,13 +102,13 @@ class Desk:
         """`llamagent/consent`: the command exactly as it would run, and where."""
         command, call = str(request.params.get("command", "")), str(request.params.get("call", ""))
         first, *more = command.split("\n")
-        head(self._screen, TOOL, Span(f"$ {line(first)}", Style.BOLD))
+        head(self._screen, TOOL, Span(f"$ {command_line(first)}", Style.BOLD))
         for text in more:
-            self._screen.line("            ", Span(code(text), Style.BOLD))
+            self._screen.line("            ", Span(command_line(text), Style.BOLD))
         self._screen.line(
             "  ", Span(f"in {line(str(request.params.get('cwd', '')))}, {_walls(request.params)}", Style.DIM)
         )
-        answer, reason = self._ask(request, "Run it?", always=True)
+        answer, reason = self._ask(request, _run_question(command), always=True)
         if answer in (Answer.YES, Answer.ALWAYS):
             self.consents += 1
             return {"decision": "always" if answer is Answer.ALWAYS else "run"}
@@ -153,6 +158,14 @@ def _apply_question(changes: tuple[Change, ...]) -> str:
     if len(changes) == 1:
         return f"{'Create' if changes[0].before is None else 'Apply to'} {line(changes[0].name)}?"
     return f"Apply to {len(changes)} files?"
+
+
+def _run_question(command: str) -> str:
+    """Of what may have scrolled off the screen one must know that there is more of it."""
+    lines = command.count("\n") + 1
+    if lines <= _LINES_SEEN and len(command) <= _CHARACTERS_SEEN:
+        return "Run it?"
+    return f"Run all of it ({lines:,} lines, {len(command):,} characters)?"
 
 
 def _walls(params: Mapping[str, Any]) -> str:

@@ -1,10 +1,17 @@
 """Text from models and files made safe to show: what could move the cursor, hide or reorder text becomes visible."""
 
+import re
 import unicodedata
 
 # Controls (terminal escapes among them), formats (bidi and zero-width characters), lone surrogates, private use, and
 # the two separators that some terminals break lines at.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+# What looks like nothing, or like a blank, and is neither: odd blanks, Hangul fillers, the empty Braille pattern,
+# variation selectors.
+_UNSEEN = re.compile(
+    "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+_GAP = re.compile(r"[ \t]{40,}")
 _NAMES = {"\x1b": "<ESC>", "\r": "␍", "\x7f": "<DEL>", "\x00": "<NUL>"}
 
 
@@ -18,6 +25,13 @@ def visible(text: str, *, keep: str = "") -> str:
 def line(text: str) -> str:
     """For names and for commands: nothing that ends a line or moves within it gets through."""
     return visible(text)
+
+
+def command(text: str) -> str:
+    """For one line of a command that somebody is to say yes to: no gap moves a part of it off the screen, and nothing
+    in it looks like nothing."""
+    shown = _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return code(_GAP.sub(lambda found: f" <{len(found[0])} blanks> ", shown))
 
 
 def code(text: str) -> str:
