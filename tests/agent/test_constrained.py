@@ -115,5 +115,12 @@ def test_the_answers_text_streams_whole_however_it_is_cut(text: str, data: st.Da
         assert seen == text
 
 
+@pytest.mark.parametrize("text", [r"a\ud83d b", r"a\ud83d\u0041", r"a\ud83d", r"a\ude00", r"\ud83d\ud83d\ude00"])
+def test_half_a_surrogate_pair_streams_as_it_is_and_loses_nothing_behind_it(text: str) -> None:
+    wire = f'{{"answer": "{text}"}}'
+    feed = AnswerText()
+    assert "".join(feed.feed(character) for character in wire) == json.loads(f'"{text}"')
+
+
 def test_a_call_streams_nothing() -> None:
     assert AnswerText().feed('{"tool": "read_file", "arguments": {"path": "\\"answer\\": \\"x"}}') == ""

@@ -1,7 +1,7 @@
 """Token estimates, the gauge, eliding, and what is kept by a compaction."""
 
 from llamagent_server.agent.compaction import last_task, newest_exchange, rebuilt, summary_of
-from llamagent_server.agent.context import Meter, Window, elide, gauge, reply_room
+from llamagent_server.agent.context import Meter, Window, elide, gauge, message_bytes, reply_room
 from llamagent_server.core.messages import AssistantMessage, SystemMessage, ToolCall, ToolMessage, UserMessage
 from tests.agent.doubles import call, reply, spec
 
@@ -35,6 +35,13 @@ def test_a_count_of_uncached_tokens_only_is_not_believed() -> None:
     before = meter.estimate(sent, ())
     meter.observe(sent, (), reply("ok", prompt_tokens=12))
     assert meter.estimate(sent, ()) == before
+
+
+def test_half_a_surrogate_pair_counts_as_the_three_bytes_that_it_takes() -> None:
+    meter = Meter(ratio=1.0)
+    assert meter.text("a\ud83d") == 4
+    assert message_bytes(UserMessage("a\ud83d")) == 4
+    assert message_bytes(AssistantMessage("\ud83d", (ToolCall("c", "f", {"path": "\ud83d"}),))) == 3 + 1 + 18 + 30
 
 
 def test_the_parts_of_the_gauge_add_up_to_its_tokens() -> None:

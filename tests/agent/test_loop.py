@@ -506,3 +506,12 @@ async def test_a_person_who_refuses_a_command_and_stops_ends_the_turn_with_every
     assert desk.ran == []
     assert len(desk.of("tool.returned")) == 2
     assert_whole(desk.conversation.session.messages)
+
+
+async def test_half_a_surrogate_pair_in_a_tools_result_goes_to_the_model_as_it_is() -> None:
+    desk = Desk([reply("", call("read_file", path="a")), reply("done")], texts={"a": "x = '\ud83d'"})
+    result = await desk.ask().result()
+    assert (result.stop_reason, result.answer) == (StopReason.ANSWERED, "done")
+    sent = desk.model.requests[-1].messages[-1]
+    assert sent.content == "x = '\ud83d'"
+    assert_whole(desk.conversation.session.messages)

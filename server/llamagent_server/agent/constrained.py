@@ -154,6 +154,8 @@ def parse(content: str, tools: Sequence[ToolSpec], new_id: Callable[[str], str])
 
 
 _ANSWER_START = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
+_LOW = re.compile(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_UNFINISHED = re.compile(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
 _ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[^"\\]')
 
 
@@ -174,10 +176,12 @@ class AnswerText:
             self._at = start.end()
         pieces = []
         while not self._ended and (piece := _ESCAPE.match(self._buffer, self._at)) is not None:
-            # Half of a surrogate pair waits for the other half.
-            if _is_high(piece.group()) and len(self._buffer) < piece.end() + 6:
-                break
-            end = piece.end() + 6 if _is_high(piece.group()) else piece.end()
+            end = piece.end()
+            if _is_high(piece.group()):
+                # Half of a surrogate pair waits for the other half.
+                if _UNFINISHED.fullmatch(self._buffer, end):
+                    break
+                end = piece.end() + 6 if _LOW.match(self._buffer, end) else end
             pieces.append(json.loads(f'"{self._buffer[self._at : end]}"', strict=False))
             self._at = end
         self._ended = self._ended or self._buffer.startswith('"', self._at)

@@ -31,10 +31,15 @@ def reply_room(num_ctx: int) -> int:
 
 
 def message_bytes(message: Message) -> int:
-    size = len(message.content.encode())
+    size = _bytes(message.content)
     if isinstance(message, AssistantMessage):
-        size += sum(len(call.name) + len(repr(dict(call.arguments)).encode()) + 30 for call in message.tool_calls)
+        size += sum(len(call.name) + _bytes(repr(dict(call.arguments))) + 30 for call in message.tool_calls)
     return size
+
+
+def _bytes(text: str) -> int:
+    # Half of a surrogate pair can come out of a model's JSON.
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def tools_bytes(tools: Sequence[ToolSpec]) -> int:
@@ -62,7 +67,7 @@ class Meter:
         return sum(self._tokens(message_bytes(message)) + TOKENS_PER_MESSAGE for message in messages)
 
     def text(self, text: str) -> int:
-        return self._tokens(len(text.encode()))
+        return self._tokens(_bytes(text))
 
     def observe(self, sent: Sequence[Message], tools: Sequence[ToolSpec], reply: Reply) -> None:
         """Learn from a reply to the prompt of `sent` and `tools`. Some servers count only what was not cached: a count
