@@ -7,6 +7,8 @@ LlamagentError
 │   ├── ModelLacksTools          the model cannot be given tools (or thinking)
 │   ├── ContextOverflow          the conversation does not fit the context window
 │   └── ModelFailed              any other failure of the server or of the reply
+│       ├── ModelLoading           the server is still loading the model
+│       └── UnreadableCall         the model wrote a tool call that its server could not read
 └── RequestError               what the person or the client asked for
     ├── BadSetting               a setting with an impossible value
     ├── BadArgument              a command with missing, unknown or ill-typed arguments
@@ -87,6 +89,14 @@ class ModelFailed(ModelError):
     ) -> None:
         super().__init__(message, hint=hint, detail=detail)
         self.retryable = retryable
+
+
+class ModelLoading(ModelFailed):
+    """A load may take minutes; then the same request succeeds."""
+
+
+class UnreadableCall(ModelFailed):
+    """The same request may succeed when sent again; another way to ask for calls is likelier to."""
 
 
 class RequestError(LlamagentError):

@@ -13,7 +13,10 @@ from tests.fakes.script import Item
 
 GARBAGE = Raw([b"<html>a proxy speaks</html>\n"])
 HUGE_LINE = Raw([b'{"message": {"content": "' + b"x" * 1_000_000] + [b"x" * 1_000_000] * 99)
-ENDLESS = Raw([b'{"message":{"role":"assistant","content":"again and again "},"done":false}\n' * 50], endless=True)
+ENDLESS = Raw(
+    [b'{"message":{"role":"assistant","content":"%d and so on "},"done":false}\n' % number for number in range(100)],
+    endless=True,
+)
 CUT = Reply("half of an", end="eof")
 BROKEN = Reply("half of an", end="drop")
 

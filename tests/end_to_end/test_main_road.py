@@ -310,7 +310,9 @@ async def test_allow_lets_plain_commands_run_without_asking_until_it_is_revoked(
 
 
 async def test_compact_sums_up_and_the_next_request_is_shorter(project: Path, home: Path) -> None:
-    with FakeOllama(replies=[say("long answer " * 200), say("We talked at length."), say("ok")]) as server:
+    with FakeOllama(
+        replies=[say(" ".join(f"answer {n}" for n in range(300))), say("We talked at length."), say("ok")]
+    ) as server:
         async with editor(project, home, url=server.url) as ed:
             await ed.ask("tell me everything")
             done = await ed.command("compact")

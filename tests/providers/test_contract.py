@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from llamagent_server.agent.ports import Delta, Failure, ModelEvent
 from llamagent_server.core.messages import AssistantMessage, Finish, Message, Origin, ToolCall, ToolMessage
+from llamagent_server.core.messages import Reply as ModelReply
 from llamagent_server.errors import ModelFailed, ModelUnreachable
 from tests.fakes import Call, Raw, Refusal, Reply, call, calls, say
 from tests.providers.asking import OPTIONS, TASK, failure, first_event, reply, request
@@ -217,25 +218,35 @@ def _line_without_end() -> Raw:
     return Raw([b'data: {"x": "' + b"x" * 1_000_000] + [b"x" * 1_000_000] * 99)
 
 
-def _reply_without_end() -> Raw:
-    record = json.dumps(
-        {
-            "message": {"role": "assistant", "content": "again and again "},
-            "choices": [{"index": 0, "delta": {"content": "again and again "}, "finish_reason": None}],
-            "done": False,
-        }
-    )
-    return Raw([f"data: {record}\n\n".encode() * 50], endless=True)
+def _reply_without_end(*texts: str) -> Raw:
+    """A reply that says `texts` for ever."""
+    records = [
+        json.dumps(
+            {
+                "message": {"role": "assistant", "content": text},
+                "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}],
+                "done": False,
+            }
+        )
+        for text in texts
+    ]
+    return Raw([f"data: {record}\n\n".encode() for record in records], endless=True)
 
 
-def _ndjson(raw: Raw) -> Raw:
+def _in_its_dialect(raw: Raw, world: World) -> Raw:
+    if world.name not in ("ollama", "ollama-native"):
+        return raw
     return Raw([piece.replace(b"data: ", b"") for piece in raw.pieces], endless=raw.endless)
 
 
 @every_http_world
-@pytest.mark.parametrize("make", [_line_without_end, _reply_without_end], ids=["a 100 MB line", "an endless reply"])
-async def test_what_does_not_end_is_cut_off_and_said(world: World, tmp_path: Path, make: Callable[[], Raw]) -> None:
-    raw = _ndjson(make()) if world.name in ("ollama", "ollama-native") else make()
+@pytest.mark.parametrize(
+    "raw",
+    [_line_without_end(), _reply_without_end(*(f"{number} and so on " for number in range(100)))],
+    ids=["a 100 MB line", "an endless reply"],
+)
+async def test_what_does_not_end_is_cut_off_and_said(world: World, tmp_path: Path, raw: Raw) -> None:
+    raw = _in_its_dialect(raw, world)
     with world.playing([raw, say("ok")], tmp_path) as play:
         assert play.server is not None
         server = play.server
@@ -244,6 +255,21 @@ async def test_what_does_not_end_is_cut_off_and_said(world: World, tmp_path: Pat
         assert (await reply(play.model)).content == "ok"
     assert isinstance(broken.error, ModelFailed)
     assert len(broken.content) < 100_000
+
+
+@every_http_world
+async def test_a_reply_that_repeats_itself_is_cut_off_and_what_is_usable_kept(world: World, tmp_path: Path) -> None:
+    raw = _in_its_dialect(_reply_without_end("again and again "), world)
+    with world.playing([raw, say("ok")], tmp_path) as play:
+        assert play.server is not None
+        server = play.server
+        *_, cut = [event async for event in play.model.chat(request())]
+        await server.until(lambda: server.disconnects == 1)
+        assert (await reply(play.model)).content == "ok"
+    assert isinstance(cut, ModelReply)
+    assert (cut.content, cut.finish, cut.tool_calls) == ("again and again ", Finish.LENGTH, ())
+    assert cut.problem is not None
+    assert "over and over" in cut.problem
 
 
 @every_http_world

@@ -15,6 +15,7 @@ from llamagent_server.errors import (
     ModelLacksTools,
     ModelNotFound,
     ModelUnreachable,
+    UnreadableCall,
 )
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.failures import ThinkingRefused
@@ -197,8 +198,8 @@ async def test_an_error_line_ends_the_stream_and_what_came_is_kept() -> None:
         ("incompatible", ModelFailed, False, "pdate the model server"),
         ("runner_died", ModelFailed, True, "smaller model"),
         ("runner_error", ModelFailed, True, "smaller model"),
-        ("malformed_call", ModelFailed, True, "tool call"),
-        ("cut_call", ModelFailed, True, "tool call"),
+        ("malformed_call", UnreadableCall, True, "tool call"),
+        ("cut_call", UnreadableCall, True, "tool call"),
         ("client_gone", ModelFailed, False, "request canceled"),
         ("cloud_off", ModelFailed, False, "runs locally"),
         ("cloud_unauthorised", ModelFailed, False, "runs locally"),

@@ -17,7 +17,14 @@ from llamagent_server.core.messages import (
     ToolCall,
     ToolMessage,
 )
-from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
+from llamagent_server.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelFailed,
+    ModelLacksTools,
+    ModelLoading,
+    ModelNotFound,
+)
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.openai_chat import OpenAIChat, api_base
 from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Flavour, Raw, Refusal, call, say
@@ -316,7 +323,7 @@ async def test_an_overflow_by_each_server(flavour: Flavour) -> None:
 @pytest.mark.parametrize(
     ("refusal", "kind", "retryable", "words"),
     [
-        (LOADING, ModelFailed, True, "still loading"),
+        (LOADING, ModelLoading, True, "still loading"),
         (VLLM_NO_TOOL_PARSER, ModelLacksTools, False, "Start the server with the flags"),
         (Refusal(500, {"error": {"message": "tools param requires --jinja flag"}}), ModelLacksTools, False, "--jinja"),
         (

@@ -3,7 +3,10 @@
 The contract is `Model` in agent/ports.py. What every provider keeps, and tests/providers/ checks for all of them:
 - `chat` gives Deltas, then exactly one Reply or Failure. It raises nothing but CancelledError.
 - A Reply is complete: a stream without its closing line is a Failure (ModelFailed, retryable). One cut by the length
-  limit carries no tool calls. An empty one is still a Reply; the loop judges it.
+  limit carries no tool calls. An empty one is still a Reply; the loop judges it. One that says the same over and over
+  is cut short: what is usable of it, as if the length limit had cut it, with a `problem`.
+- Where tools were sent and the server made no calls, calls that end the reply as text are its calls (Origin.TEXT) and
+  are taken out of the content; what looks like one but cannot be read is the reply's `problem`.
 - Ids of tool calls are unique in the conversation. Arguments that do not parse give `ToolCall.problem` and are replayed
   as `{}`.
 - Messages are sent as the same bytes in every later request.

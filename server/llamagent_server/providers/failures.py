@@ -5,7 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
+from llamagent_server.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelFailed,
+    ModelLacksTools,
+    ModelLoading,
+    ModelNotFound,
+    UnreadableCall,
+)
 from llamagent_server.providers.said import Said
 
 
@@ -71,11 +79,13 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-def _failed(message: str, hint: str | None = None, *, retryable: bool = False) -> Callable[[Said, Place], ModelError]:
+def _failed(
+    message: str, hint: str | None = None, *, retryable: bool = False, kind: type[ModelFailed] = ModelFailed
+) -> Callable[[Said, Place], ModelError]:
     """`{server}`, `{model}` and `{said}` in the message are filled in."""
 
     def make(said: Said, place: Place) -> ModelError:
-        return ModelFailed(sentence(_filled(message, said, place)), hint=hint, retryable=retryable)
+        return kind(sentence(_filled(message, said, place)), hint=hint, retryable=retryable)
 
     return make
 
@@ -196,7 +206,9 @@ _RULES: tuple[_Rule, ...] = (
             r"^tool '.*' not found",
             r"^(unexpected )?EOF$",
         ),
-        _failed("The model wrote a tool call that {server} could not read: {said}.", retryable=True),
+        _failed(
+            "The model wrote a tool call that {server} could not read: {said}.", retryable=True, kind=UnreadableCall
+        ),
         frozenset({200, 500}),
     ),
     _Rule(
@@ -218,7 +230,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         _words(r"loading model", r"model is (still )?loading"),
-        _failed("{server} is still loading the model.", "Try again in a moment.", retryable=True),
+        _failed("{server} is still loading the model.", "Try again in a moment.", retryable=True, kind=ModelLoading),
     ),
     _Rule(
         None,

@@ -96,7 +96,7 @@ class OllamaReading:
 
     @property
     def done(self) -> bool:
-        return bool(self._last)
+        return bool(self._last) or self._builder.stuck
 
     @property
     def text(self) -> str:

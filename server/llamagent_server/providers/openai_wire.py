@@ -85,7 +85,7 @@ class OpenAIReading:
 
     @property
     def done(self) -> bool:
-        return self._done
+        return self._done or self._builder.stuck
 
     @property
     def text(self) -> str:
@@ -101,7 +101,7 @@ class OpenAIReading:
         whole = [parse_object(bytes(self._whole))] if self._whole.strip() else []
         yield from self._take([*self._sse.close(), *whole])
         # The closing mark is finish_reason; not every server sends [DONE] after it.
-        if self._finish is None:
+        if self._finish is None and not self._builder.stuck:
             raise incomplete(anything=not self._builder.empty)
         for call_id, name, arguments in self._calls:
             self._builder.call(call_id, name, arguments)
@@ -112,6 +112,8 @@ class OpenAIReading:
 
     def _take(self, events: Iterable[SseEvent]) -> Iterator[Delta]:
         for event in events:
+            if self._builder.stuck:
+                return
             match event:
                 case Garbage():
                     raise garbage(event, self._place)

@@ -2,14 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from llamagent_server.agent.ports import ChatRequest, Delta
 from llamagent_server.core.events import Channel
 from llamagent_server.core.messages import Finish, Latency, Reply, ToolCall, Usage
 from llamagent_server.errors import ModelFailed
+from llamagent_server.providers.repetition import Repetition, without_repetition
 from llamagent_server.providers.thinking import ThinkSplitter, split_orphan
 from llamagent_server.providers.toolcalls import ids_in, make_call
 
+REPEATED = (
+    "Your reply said the same over and over, so it was cut off. Do not repeat yourself: call one tool, or answer in a "
+    "few words."
+)
 # No tokenizer needs this many characters a token on average; beyond it the server ignores the limit it was given.
 _CHARS_PER_TOKEN = 20
 _CHARS_ALWAYS = 10_000
@@ -26,6 +32,7 @@ class ReplyBuilder:
         self._inline = ThinkSplitter()
         self._texts = {Channel.CONTENT: _Text(), Channel.THINKING: _Text()}
         self._calls: list[ToolCall] = []
+        self._repeats = {channel: Repetition() for channel in Channel}
         self._taken = ids_in(request.messages)
         self._num_predict = request.options.num_predict
         self._room = request.options.num_predict * _CHARS_PER_TOKEN + _CHARS_ALWAYS
@@ -38,6 +45,11 @@ class ReplyBuilder:
     @property
     def empty(self) -> bool:
         return self._first is None
+
+    @property
+    def stuck(self) -> bool:
+        """It says the same over and over: nothing more of it is wanted."""
+        return any(repetition.period for repetition in self._repeats.values())
 
     def content(self, text: str) -> list[Delta]:
         self.count(text)
@@ -71,6 +83,10 @@ class ReplyBuilder:
     def reply(self, finish: Finish, usage: Usage) -> Reply:
         """The whole reply; `usage.seconds` is set here. Call `close` first."""
         thinking, content = self._texts[Channel.THINKING].whole, self.text
+        if self.stuck:
+            finish = Finish.LENGTH
+            content = without_repetition(content, self._repeats[Channel.CONTENT].period)
+            thinking = without_repetition(thinking, self._repeats[Channel.THINKING].period)
         if not thinking:
             thinking, content = split_orphan(content)
         calls = () if finish is Finish.LENGTH else tuple(self._calls)
@@ -79,6 +95,8 @@ class ReplyBuilder:
         total = self._clock() - self._started
         counted = Usage(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens, total)
         whole = Reply(content, thinking.strip(), calls, finish, counted, Latency(self._first, total))
+        if self.stuck:
+            return replace(whole, problem=REPEATED)
         return whole if self._calls or not self._request.tools else self._recovered(whole)
 
     def _recovered(self, whole: Reply) -> Reply:
@@ -88,7 +106,9 @@ class ReplyBuilder:
         return with_text_calls(whole, self._request, self._taken)
 
     def _deltas(self, pieces: Iterable[tuple[Channel, str]]) -> list[Delta]:
-        shown = ((channel, self._texts[channel].add(text)) for channel, text in pieces)
+        shown = [(channel, self._texts[channel].add(text)) for channel, text in pieces]
+        for channel, text in shown:
+            self._repeats[channel].feed(text)
         return [Delta(channel, text) for channel, text in shown if text]
 
 

@@ -56,6 +56,8 @@ class Scripted:
             for delta in _deltas(line, builder):
                 await asyncio.sleep(_seconds(line.get("delay")))
                 yield delta
+                if builder.stuck:
+                    break
             if line.get("error") is not None:
                 raise _error(line["error"])
             for call in _objects(line.get("tool_calls")):
