@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from llamagent_server.agent.conversations import Conversation, Conversations
+from llamagent_server.agent.patience import NOTICE_SECONDS
 from llamagent_server.agent.ports import (
     ChatRequest,
     Consent,
@@ -64,7 +65,15 @@ class Hang:
         self.closed = False
 
 
-Scripted = Reply | Failure | Hang | Callable[[ChatRequest], Reply | Failure]
+class Late:
+    """A reply that does not begin before `speak` is set."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.speak = asyncio.Event()
+
+
+Scripted = Reply | Failure | Hang | Late | Callable[[ChatRequest], Reply | Failure]
 
 
 class ScriptedModel:
@@ -89,6 +98,10 @@ class ScriptedModel:
                 await asyncio.Event().wait()
             finally:
                 entry.closed = True
+        elif isinstance(entry, Late):
+            await entry.speak.wait()
+            yield Delta(Channel.CONTENT, entry.text)
+            yield reply(entry.text)
         elif isinstance(entry, Reply | Failure):
             if isinstance(entry, Reply) and entry.content:
                 yield Delta(Channel.CONTENT, entry.content)
@@ -276,6 +289,7 @@ class Desk:
         self.settings = settings or Settings()
         self.events: list[Event] = []
         self.ran: list[str] = []
+        self.slept: list[float] = []
         self.queues: list[tuple[str, ...]] = []
         self.store = MemoryStore()
         ids = count(1)
@@ -289,6 +303,7 @@ class Desk:
             new_id=lambda kind: f"{kind}-{next(ids)}",
             system_prompt=lambda: "You are a test.",
             prepare=_ready,
+            sleep=self.sleep,
         )
         self.conversations = Conversations(
             self.ports,
@@ -296,6 +311,12 @@ class Desk:
             self.events.append,
             lambda _session, waiting: self.queues.append(tuple(turn.ask.text for turn in waiting)),
         )
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits of the agent take no time, but for those that only watch a request: they last until it ends."""
+        if seconds in NOTICE_SECONDS:
+            await asyncio.Event().wait()
+        self.slept.append(seconds)
 
     @property
     def conversation(self) -> Conversation:

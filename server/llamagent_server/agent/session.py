@@ -1,5 +1,6 @@
 """One conversation: its transcript, its journal and trace, and the ports that its turns use."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,7 +26,8 @@ class Ports:
     """What every session of a connection shares.
 
     `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
-    given a function to tell them things. `roads` remembers for each model how it takes tools.
+    given a function to tell them things. `roads` remembers for each model how it takes tools. `sleep` waits that many
+    seconds.
     """
 
     model: Callable[[], Model]
@@ -38,6 +40,7 @@ class Ports:
     system_prompt: Callable[[], str]
     prepare: Callable[[Callable[[str], None]], Awaitable[None]]
     roads: dict[str, Road] = field(default_factory=dict)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -54,6 +57,7 @@ class Session:
         self.trace = trace
         self.transcript = Transcript(messages)
         self.meter = Meter()
+        self.rewrites = 0  # each may have taken results out of the model's sight
         self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
 
     @property
@@ -89,5 +93,6 @@ class Session:
     def rewrite(self, messages: Iterable[Message]) -> None:
         """Put a compacted conversation in the place of the present one."""
         self.transcript = Transcript(messages)
+        self.rewrites += 1
         self.meter.forget()
         self.journal.append(compacted_record(self.messages))
