@@ -4,11 +4,12 @@ import asyncio
 from time import monotonic
 
 from llamagent_server.agent.asking import ask_model, emit_gauge, make_room
+from llamagent_server.agent.nudges import Nudge, joined, nudge_for
 from llamagent_server.agent.ports import ToolResult
-from llamagent_server.agent.request import Step, choose_road
+from llamagent_server.agent.request import Step, choose_road, road, take_schema_road
 from llamagent_server.agent.results import TurnResult
 from llamagent_server.agent.room import require_room
-from llamagent_server.agent.session import Session
+from llamagent_server.agent.session import Road, Session
 from llamagent_server.agent.toolcalls import finish, settle
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import (
@@ -20,11 +21,9 @@ from llamagent_server.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from llamagent_server.core.messages import AssistantMessage, Finish, UserMessage
+from llamagent_server.core.messages import AssistantMessage, UserMessage
 from llamagent_server.errors import LlamagentError, ModelFailed
 
-EMPTY = "Your reply was empty. Call a tool, or answer in words."
-CUT = "Your reply was cut because it was too long. Do it in smaller steps: one short tool call or a short answer."
 MAX_NUDGES = 2
 
 
@@ -60,43 +59,40 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
 
 
 async def _steps(session: Session, turn: TurnState) -> tuple[StopReason, str]:
-    nudges = 0
+    nudges, said = 0, ""
     while True:
         _join_steering(session, turn)
         await make_room(session, turn)
         turn.steps += 1
         session.trace.step = turn.steps
         step = await ask_model(session, turn)
-        if (nudge := _nudge(step)) is not None:
+        if (nudge := nudge_for(step)) is not None:
             nudges += 1
+            said = joined(said, step.reply.content) if nudge.goes_on else said
             if nudges > MAX_NUDGES:
-                raise ModelFailed(
-                    "The model gave no usable reply three times in a row.",
-                    hint="Say it in other words, or try another model.",
-                    detail=nudge,
-                )
-            _keep_nudge(session, step, nudge)
+                return _enough(session, step, nudge, said)
+            _keep_nudge(session, step, nudge.text)
+            if nudge.lost and nudges == MAX_NUDGES and road(session, turn.settings) is Road.NATIVE:
+                take_schema_road(session, turn.settings, f"{turn.settings.model} wrote nothing usable twice in a row")
         else:
-            nudges = 0
             session.add(AssistantMessage(step.reply.content, step.reply.tool_calls, step.reply.thinking))
             for call in step.reply.tool_calls:
                 await settle(session, turn, call)
             emit_gauge(session, turn.settings)
             if not step.reply.tool_calls and not turn.steering:
-                return StopReason.ANSWERED, step.reply.content
+                return StopReason.ANSWERED, joined(said, step.reply.content)
+            nudges, said = 0, ""
         if (stop := _limit(turn)) is not None:
             return stop
 
 
-def _nudge(step: Step) -> str | None:
-    """What to tell the model when nothing can be made of its reply."""
-    if step.problem is not None:
-        return step.problem
-    if step.reply.finish is Finish.LENGTH:
-        return CUT
-    if not step.reply.content.strip() and not step.reply.tool_calls:
-        return EMPTY
-    return None
+def _enough(session: Session, step: Step, nudge: Nudge, said: str) -> tuple[StopReason, str]:
+    """After too many nudges: the parts of an answer are an answer. Raises ModelFailed where there is none."""
+    if nudge.goes_on:
+        session.add(AssistantMessage(step.reply.content, (), step.reply.thinking))
+        session.trace.emit(Notice(Level.WARNING, "The answer is longer than the model can give; its end is missing."))
+        return StopReason.ANSWERED, said
+    raise ModelFailed("The model gave no usable reply three times in a row.", hint=nudge.hint, detail=nudge.text)
 
 
 def _keep_nudge(session: Session, step: Step, nudge: str) -> None:
@@ -109,7 +105,9 @@ def _keep_nudge(session: Session, step: Step, nudge: str) -> None:
 def _limit(turn: TurnState) -> tuple[StopReason, str] | None:
     limit = turn.settings.max_steps
     if turn.stop is not None:
-        return (StopReason.REFUSED if turn.stop.refused else StopReason.STEP_LIMIT), turn.stop.words
+        if turn.stop.refused:
+            return StopReason.REFUSED, turn.stop.words
+        return StopReason.STEP_LIMIT, f"{turn.stop.words} {_done(turn)}"
     if turn.steps >= limit:
         return StopReason.STEP_LIMIT, f"Stopped after {limit} steps (max_steps). {_done(turn)} Ask again to go on."
     if turn.tokens >= turn.settings.max_tokens_per_turn:

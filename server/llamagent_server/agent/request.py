@@ -64,7 +64,7 @@ def take_schema_road(session: Session, settings: Settings, why: str) -> None:
     session.trace.emit(HarnessDecided(Decision.REPAIR, words))
 
 
-async def stream(model: Model, request: ChatRequest, on_delta: Callable[[Delta], None]) -> Reply | Failure:
+async def stream(model: Model, request: ChatRequest, on_delta: Callable[[Delta], object]) -> Reply | Failure:
     """The one Reply or Failure of a request; deltas go to `on_delta` as they arrive."""
     async with aclosing(model.chat(request)) as events:
         async for event in events:

@@ -1,21 +1,33 @@
 """One tool call from the model's words to its one result: look up, validate, decide, run, settle."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 
 from llamagent_server.agent.arguments import BadArguments, Checked, check
 from llamagent_server.agent.context import Window, result_chars
 from llamagent_server.agent.ports import ConsentDecision, Tool, ToolContext, ToolKind, ToolResult
+from llamagent_server.agent.repeats import FAILED_EDITS, SAME_OUTPUTS
 from llamagent_server.agent.review import review
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.events import Decision, HarnessDecided, ToolReturned, ToolStarted
 from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
-from llamagent_server.core.policy import EDITS, READ_MODE, READS, Mode, Verdict, may_run
+from llamagent_server.core.policy import EDITS, READ_MODE, READS, REFUSED_BEFORE, Mode, Verdict, may_run
 from llamagent_server.core.proposals import Proposal
 
 RECOVERED = "recovered from a call that was written as text"
 AGAIN = "You made this same call just before; nothing has changed since, so this is the same result. Do something else."
+AGAIN_EARLIER = (
+    "You made this same call before; nothing has changed since, so this is the same result. What is still missing? "
+    "Look elsewhere, or say it in your answer."
+)
+FAILED_AGAIN = (
+    "This was edit {times} of {path} in a row that failed. Read the lines with read_file now and copy old_text from "
+    "its result, shorter than before; or give the whole file to write_file."
+)
+SAME_OUTPUT = "(The same output as before, {times} times now. Change something before you run it again.)"
+ASK_INSTEAD = "Say what it should do instead, or give it what it is missing."
 
 
 async def settle(session: Session, turn: TurnState, call: ToolCall) -> None:
@@ -37,6 +49,17 @@ async def _result(session: Session, turn: TurnState, call: ToolCall) -> ToolResu
         return ToolResult(False, "Not run: the turn was stopped before this call.")
     tools = {tool.spec.name: tool for tool in session.ports.tools}
     tool = tools.get(call.name)
+    # A command may say something else each time.
+    repeats = tool is None or tool.kind is not ToolKind.COMMAND
+    if repeats and (repeated := _repeated(session, turn, call)) is not None:
+        return repeated
+    result = await _checked(session, turn, call, tools)
+    turn.repeats.keep(call, result)
+    return result
+
+
+async def _checked(session: Session, turn: TurnState, call: ToolCall, tools: Mapping[str, Tool]) -> ToolResult:
+    tool = tools.get(call.name)
     if tool is None:
         return _refused(session, call, f"There is no tool {call.name!r}. The tools are: {', '.join(tools)}.")
     if call.problem is not None:
@@ -44,26 +67,22 @@ async def _result(session: Session, turn: TurnState, call: ToolCall) -> ToolResu
     checked = check(tool.spec, call.arguments)
     if isinstance(checked, BadArguments):
         return _refused(session, call, checked.message)
-    if tool.kind is not ToolKind.COMMAND and (repeated := _repeated(session, turn, call)) is not None:
-        return repeated
-    result = await _decided(session, turn, replace(call, arguments=checked.arguments), tool, checked)
-    turn.repeats.result = result
-    return result
+    return await _decided(session, turn, replace(call, arguments=checked.arguments), tool, checked)
 
 
 def _repeated(session: Session, turn: TurnState, call: ToolCall) -> ToolResult | None:
-    stamp = (session.ports.workspace.generation, turn.changes)
-    times = turn.repeats.count(call, stamp)
-    earlier = turn.repeats.result
-    if times == 1 or earlier is None:
+    again = turn.repeats.again(call, (session.ports.workspace.generation, turn.changes, session.rewrites))
+    if again is None:
         return None
-    if times == 2:
-        _decide(session, call, Decision.NUDGE, "the same call as just before, with nothing changed between")
-        return replace(earlier, content=f"{earlier.content}\n\n{AGAIN}")
-    words = f"the model made the same call ({call.name}) {times} times in a row, with nothing changed between"
-    _decide(session, call, Decision.STOP, words)
-    turn.stop = Stop(f"Stopped: {words}. Say what it should do instead, or give it what it is missing.")
-    return ToolResult(False, f"Not run again. {AGAIN}")
+    note = AGAIN if again.in_a_row > 1 else AGAIN_EARLIER
+    if again.enough:
+        words = f"{again.words}, with nothing changed between"
+        _decide(session, call, Decision.STOP, words)
+        turn.stop = Stop(f"Stopped: {words}. {ASK_INSTEAD}")
+        return ToolResult(False, f"Not run again. {note}")
+    before = "just before" if again.in_a_row > 1 else "before"
+    _decide(session, call, Decision.NUDGE, f"the same call as {before}, with nothing changed between")
+    return replace(again.result, content=f"{again.result.content}\n\n{note}")
 
 
 async def _decided(session: Session, turn: TurnState, call: ToolCall, tool: Tool, checked: Checked) -> ToolResult:
@@ -72,13 +91,29 @@ async def _decided(session: Session, turn: TurnState, call: ToolCall, tool: Tool
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
     _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)
     if verdict.decision is Decision.REFUSE:
+        if verdict is REFUSED_BEFORE and turn.repeats.asked_again(_command_of(call)) > 1:
+            _stop(session, turn, "the model asked again and again for a command that you refused")
         return ToolResult(False, f"Refused: {verdict.reason}")
     if tool.kind is ToolKind.COMMAND:
         return await _command(session, turn, call, tool, asks=verdict.decision is Decision.ASK)
     if tool.kind is ToolKind.EDIT:
         turn.edits_tried += 1
     outcome = await _run(session, turn, call, tool)
-    return await review(session, turn, call, outcome) if isinstance(outcome, Proposal) else outcome
+    if isinstance(outcome, Proposal):
+        turn.repeats.edit_found(str(call.arguments.get("path")))
+        return await review(session, turn, call, outcome)
+    return _failed_edit(session, turn, call, outcome) if tool.kind is ToolKind.EDIT else outcome
+
+
+def _failed_edit(session: Session, turn: TurnState, call: ToolCall, result: ToolResult) -> ToolResult:
+    """The result of an edit that could not be made; the same edit with small variations ends somewhere."""
+    path = str(call.arguments.get("path"))
+    times = turn.repeats.edit_failed(path)
+    if times == 1:
+        return result
+    if times >= FAILED_EDITS:
+        _stop(session, turn, f"the model tried {times} times in a row to edit {path}, and found no place for it")
+    return replace(result, content=f"{result.content}\n\n{FAILED_AGAIN.format(times=times, path=path)}")
 
 
 def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) -> Verdict:
@@ -88,7 +123,9 @@ def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) 
         return READ_MODE
     if kind is ToolKind.EDIT:
         return EDITS
-    command = str(call.arguments.get("command", ""))
+    command = _command_of(call)
+    if turn.repeats.was_refused(command):
+        return REFUSED_BEFORE
     if command in session.allowed:
         return Verdict(Decision.ALLOW, "you allowed this command for the session")
     if may_run(command, turn.settings.allowed_commands):
@@ -96,12 +133,17 @@ def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) 
     return Verdict(Decision.ASK, "a command needs your yes")
 
 
+def _command_of(call: ToolCall) -> str:
+    return str(call.arguments.get("command", ""))
+
+
 async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool, *, asks: bool) -> ToolResult:
-    command = str(call.arguments.get("command", ""))
+    command = _command_of(call)
     network = False
     if asks:
         consent = await session.ports.editor.consent(call.id, command)
         if consent.decision is ConsentDecision.REFUSE:
+            turn.repeats.refused(command)
             if consent.stop:
                 turn.stop = Stop("You refused the command and stopped the turn.", refused=True)
             words = f' Their words: "{consent.reason}".' if consent.reason else ""
@@ -118,7 +160,16 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
     if report.unsaved:
         names = ", ".join(report.unsaved)
         result = replace(result, content=f"{result.content}\n(Not saved on disk yet, so not seen by it: {names})")
-    return result
+    return _same_output(session, turn, command, result)
+
+
+def _same_output(session: Session, turn: TurnState, command: str, result: ToolResult) -> ToolResult:
+    times = turn.repeats.ran(command, result.content, turn.edits_made)
+    if times >= SAME_OUTPUTS:
+        _stop(session, turn, f"the model ran `{command}` {times} times in a row, and it said the same each time")
+    if times == 1:
+        return result
+    return replace(result, content=f"{result.content}\n{SAME_OUTPUT.format(times=times)}")
 
 
 async def _run(
@@ -129,6 +180,11 @@ async def _run(
     left = window.prompt_limit - session.meter.estimate(session.messages, session.ports.specs)
     room = result_chars(session.meter, left, turn.settings.num_ctx)
     return await tool.run(call.arguments, ToolContext(call.id, room, network=network))
+
+
+def _stop(session: Session, turn: TurnState, words: str) -> None:
+    session.trace.emit(HarnessDecided(Decision.STOP, words))
+    turn.stop = Stop(f"Stopped: {words}. {ASK_INSTEAD}")
 
 
 def _refused(session: Session, call: ToolCall, words: str) -> ToolResult:

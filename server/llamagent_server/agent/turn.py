@@ -1,30 +1,12 @@
-"""What is counted within one turn: steps, tokens, changes, and calls that repeat themselves."""
+"""What is counted within one turn: steps, tokens, changes, and what repeats itself."""
 
-import json
 from dataclasses import dataclass, field, replace
 
-from llamagent_server.agent.ports import ToolResult
+from llamagent_server.agent.repeats import Repeats
 from llamagent_server.core.events import TurnUsage
-from llamagent_server.core.messages import ToolCall, Usage
+from llamagent_server.core.messages import Usage
 from llamagent_server.core.policy import Mode
 from llamagent_server.settings import Settings
-
-
-@dataclass
-class Repeats:
-    """The call just before, and how often it came in a row with nothing changed between."""
-
-    key: str = ""
-    times: int = 0
-    result: ToolResult | None = None
-
-    def count(self, call: ToolCall, stamp: tuple[int, int]) -> int:
-        """How many times in a row this call came, this time included. `stamp` moves when anything has changed."""
-        key = json.dumps([call.name, dict(call.arguments), stamp], sort_keys=True)
-        self.times = self.times + 1 if key == self.key else 1
-        if key != self.key:
-            self.key, self.result = key, None
-        return self.times
 
 
 @dataclass

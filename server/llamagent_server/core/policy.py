@@ -25,6 +25,11 @@ READ_MODE = Verdict(
     Decision.REFUSE,
     "this is a read-only turn: edits and commands are refused. Describe the change in your answer instead.",
 )
+REFUSED_BEFORE = Verdict(
+    Decision.REFUSE,
+    "the user refused this command in this turn and is not asked again. Do without it, or say in your answer what the "
+    "user should run.",
+)
 
 # Plain words need no shell parser: whatever a shell could read as more than a word is not in this alphabet.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
