@@ -18,6 +18,7 @@ FROM_THE_PERSON = ("OLLAMA_URL", "OLLAMA_MODEL", "OLLAMA_HOST", "LLAMAGENT_WORKD
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nothing-skipped", action="store_true", help="a skipped test fails the run")
+    parser.addoption("--replies", type=int, default=600, help="how many random replies go through the loop")
     parser.addoption("--cases", type=Path, default=CASES, metavar="DIR", help="where the banks of cases are")
 
 
