@@ -59,6 +59,8 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel: zipfile.ZipFile) 
         "llamagent_server/py.typed",
         "llamagent_terminal/py.typed",
         "llamagent_server/prompts/system.md",
+        "llamagent_server/lsp/locale/de.po",
+        "llamagent_server/lsp/locale/fr.po",
         "llamagent_server/skills/fix-a-bug.md",
         "llamagent_server/skills/write-pytest-tests.md",
     ],

@@ -20,7 +20,10 @@ from llamagent_server.tools.base import make_tools
 PAGES = Path(__file__).parent.parent / "docs"
 PAGE = (PAGES / "PROTOCOL.md").read_text(encoding="utf-8")
 # An ask with `detach` is answered at once by another result.
-RESULTS_OF_TWO_KINDS = {"ask": (results.TurnResult, results.Started)}
+RESULTS_OF_TWO_KINDS = {
+    "ask": (results.TurnResult, results.Started),
+    "ask_about": (results.Started, results.Cancelled),
+}
 
 
 def rows(section: str) -> list[list[str]]:

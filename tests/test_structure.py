@@ -49,6 +49,7 @@ OPENS_FILES = {
     "providers/fetching.py": "the same: checked, unpacked, in place",
     "providers/model_files.py": "whether a file that the person names is a model",
     "providers/package_index.py": "what pip reports",
+    "lsp/catalogue.py": "the package's own translations",
     "lsp/main.py": "the file that holds the token of serve --tcp",
     "lsp/shown.py": "texts too long for a message, in a temporary folder, for the editor to show",
     "processes/guardian.py": "what the system says of processes",

@@ -88,6 +88,17 @@ class Editor:
 
     # --- Requests --------------------------------------------------------------------------------------------------
 
+    async def request(self, method: str, params: Any) -> Any:
+        """The result of any request. An error reply fails the test."""
+        self.client._ids += 1
+        number = self.client._ids
+        future = self.expect(number)
+        await self.client.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        async with asyncio.timeout(3 * PATIENCE):
+            reply = await future
+        assert "error" not in reply, reply
+        return reply["result"]
+
     async def start(self, command: str, /, **arguments: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
         """Send a command; its id and the future of its whole reply."""
         self.client._ids += 1
@@ -185,6 +196,7 @@ async def editor(
     environment: dict[str, str] | None = None,
     arguments: tuple[str, ...] = (),
     pid: int | None = None,
+    locale: str | None = None,
 ) -> AsyncIterator[Editor]:
     """A daemon started on the project `root` with the model server at `url`, and nothing of the machine's own user."""
     env = {"LLAMAGENT_HOME": str(home), "OLLAMA_URL": "", "OLLAMA_HOST": "", "OLLAMA_MODEL": "", **(environment or {})}
@@ -200,6 +212,7 @@ async def editor(
             workspaceFolders=[{"uri": root.as_uri(), "name": root.name}],
             rootUri=root.as_uri(),
             initializationOptions=options,
+            **({} if locale is None else {"locale": locale}),
         )
         opened = Editor(client, root)
         try:

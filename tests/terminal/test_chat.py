@@ -138,7 +138,7 @@ def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:
     done = piped(stage.arguments(ended(), "chat"), stage.env, "/help\n")
     reworded = ("trust", "set_temperature", "set_num_ctx")
     for command in COMMANDS:
-        typed = command.served and command.name not in ("ask", "cancel", "complete", "unqueue", "trace")
+        typed = command.served and command.name not in ("ask", "cancel", "complete", "unqueue", "trace", "ask_about")
         assert (command.help in done.stdout) == (typed and command.name not in reworded), command.name
     assert "/skill NAME" in done.stdout
     assert "/disallow [PREFIX]   Ask again before commands that begin so." in done.stdout

@@ -30,7 +30,7 @@ _HELP: Mapping[str, str] = {
     "untrust": "Stop trusting a folder (this one).",
 }
 # Not to be typed: `ask` is what everything else is, while a turn runs nothing is read, and the rest is for editors.
-_HIDDEN = frozenset({"ask", "cancel", "complete", "unqueue", "trace"})
+_HIDDEN = frozenset({"ask", "cancel", "complete", "unqueue", "trace", "ask_about"})
 _NOT_TYPED = frozenset({"session", "turn", "revoke"})  # arguments; the session is always the current one
 
 

@@ -110,6 +110,11 @@ export interface Unqueue {
   id: string;
 }
 
+/** The person is asked for the text (`llamagent/input`). */
+export interface AskAbout {
+  context?: ContextItem[];
+}
+
 export type NoArguments = Record<string, never>;
 
 // --- Results ---------------------------------------------------------------------------------------------------------
@@ -233,6 +238,7 @@ export interface CommandTable {
   complete: { arguments: Complete; result: { items: CompletionItem[] } };
   help: { arguments: NoArguments; result: { commands: { name: string; title: string; help: string }[] } };
   unqueue: { arguments: Unqueue; result: { cancelled: boolean } };
+  ask_about: { arguments: AskAbout; result: { session: string; turn: string } };
 }
 
 export type CommandName = keyof CommandTable;

@@ -58,6 +58,11 @@ class App:
     def settings(self) -> Settings:
         return self._grounds.loaded.settings
 
+    @property
+    def trusted(self) -> bool | None:
+        """Whether the workspace is trusted; None where nobody said."""
+        return self._grounds.trusted
+
     def set_editor_settings(self, settings: Mapping[str, Json]) -> None:
         self._grounds.set_editor(settings)
         self.workspace.set_ripgrep(self.settings.ripgrep)

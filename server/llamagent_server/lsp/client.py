@@ -19,7 +19,8 @@ class RootFolder:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`process_id` is the editor's; `annotates`: it knows change annotations; `creates_files`: it takes CreateFile."""
+    """`process_id` is the editor's; `annotates`: it knows change annotations; `creates_files`: it takes CreateFile;
+    `action_literals`: a code action need not be a bare command."""
 
     name: str
     process_id: int | None
@@ -36,6 +37,7 @@ class Client:
     shows_documents: bool
     has_configuration: bool
     registers_configuration: bool
+    action_literals: bool
 
 
 def read_client(params: JsonMap) -> Client:
@@ -62,6 +64,7 @@ def read_client(params: JsonMap) -> Client:
         shows_documents=_at(able, "window", "showDocument", "support") is True,
         has_configuration=_at(able, "workspace", "configuration") is True,
         registers_configuration=_at(able, "workspace", "didChangeConfiguration", "dynamicRegistration") is True,
+        action_literals=isinstance(_at(able, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
     )
 
 

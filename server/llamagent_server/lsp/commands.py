@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from llamagent_server.agent.results import Completions, Started, TurnResult
+from llamagent_server.agent.results import Cancelled, Completions, Started, TurnResult
 from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
@@ -18,6 +18,7 @@ from llamagent_server.lsp.progress import Token
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.strict import type_name
 from llamagent_server.lsp.text import Text
+from llamagent_server.lsp.words import words
 
 if TYPE_CHECKING:
     from llamagent_server.agent.turns import Turn
@@ -83,6 +84,15 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
             session.progress.forget(turn.id)
 
 
+async def _ask_about(
+    session: EditorSession, asked: wire.AskAbout, token: Token | None
+) -> TurnResult | Started | Cancelled:
+    text = await session.editor.input(words(session.client.locale).ask_about)
+    if not text:
+        return Cancelled(True)
+    return await _ask(session, wire.Ask(text, context=asked.context, detach=True), token)
+
+
 async def _stopped(turn: "Turn") -> None:
     """Cancel `turn` and wait until nothing of it runs any more."""
     if turn.cancel():
@@ -118,4 +128,4 @@ def _described(command: wire.Command) -> dict[str, Json]:
     return {"name": command.id, "title": command.title, "help": command.help, "arguments": arguments}
 
 
-_DOORS: dict[str, Door] = {"ask": _ask, "complete": _complete, "help": _help}
+_DOORS: dict[str, Door] = {"ask": _ask, "ask_about": _ask_about, "complete": _complete, "help": _help}

@@ -10,6 +10,7 @@ from lsprotocol import types
 from llamagent_server.agent.ports import Consent, ConsentDecision, ReviewAnswer, SaveReport
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.errors import BadArgument
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.files import Files
@@ -19,10 +20,13 @@ from llamagent_server.lsp.reviews import Reviews
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import (
     CONSENT,
+    INPUT,
     REVIEW_CLOSED,
     SAVE,
     ConsentQuestion,
     ConsentReply,
+    InputQuestion,
+    InputReply,
     ReviewClosed,
     SaveReply,
     Uris,
@@ -48,7 +52,7 @@ class Surroundings:
 
 
 class ConnectedEditor:
-    """One client's editor. Nothing here raises but CancelledError."""
+    """One client's editor. Nothing here raises but CancelledError; `input` says what it does."""
 
     def __init__(
         self,
@@ -148,6 +152,18 @@ class ConnectedEditor:
 
     async def ask_download(self, what: str) -> bool:
         return await self._agreed(self._words.download.format(what=what), self._words.yes, self._words.no)
+
+    async def input(self, title: str) -> str:
+        """Words that the person types, "" for none. Raises BadArgument where the client cannot be asked for any."""
+        if not self._client.flags.prompt:
+            raise BadArgument("This editor cannot be asked for a text.", hint="Write a comment: llamagent: your words.")
+        question = record(InputQuestion(title, ""))
+        try:
+            reply = await self._protocol.ask(INPUT, question, lambda value: parse_known(InputReply, value))
+        except AskFailed as problem:
+            _log.warning("no text was given: %s", problem)
+            return ""
+        return (reply.text or "").strip()
 
     async def _agreed(self, message: str, yes: str, no: str) -> bool:
         async with self._questions.one_at_a_time:

@@ -32,7 +32,14 @@ SERVED = (
     "help",
     "unqueue",
     "complete",
+    "ask_about",
 )
+
+# Kinds of code actions: what mends a problem, and what asks.
+FIX_KIND = "quickfix"
+EXPLAIN_KIND = "llamagent.explain"
+ASK_KIND = "llamagent.ask"
+ACTION_KINDS = (FIX_KIND, EXPLAIN_KIND, ASK_KIND)
 
 
 @dataclass(frozen=True, slots=True)

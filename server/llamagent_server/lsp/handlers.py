@@ -109,6 +109,12 @@ async def _completion(daemon: Daemon, params: types.CompletionParams) -> list[ty
     return await complete_prompt(daemon.session, params)
 
 
+def _code_action(daemon: Daemon, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
+    from llamagent_server.lsp.actions import code_actions
+
+    return code_actions(daemon.session, params)
+
+
 async def _execute_command(daemon: Daemon, params: JsonMap) -> dict[str, Json]:
     from llamagent_server.lsp.commands import execute  # late: the reply to `initialize` needs none of it
 
@@ -130,4 +136,5 @@ DOORS: dict[str, Callable[[Daemon, Any], Any]] = {
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: _progress_cancelled,
     types.WORKSPACE_EXECUTE_COMMAND: _execute_command,
     types.TEXT_DOCUMENT_COMPLETION: _completion,
+    types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
 }

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import Enum
 from itertools import count
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from cattrs import Converter, transform_error
 from cattrs.errors import BaseValidationError
@@ -226,6 +226,10 @@ class StrictProtocol(LanguageServerProtocol):
     def decoder(self, expected: type[T]) -> Callable[[object], T]:
         """Reads an answer as one of the types of lsprotocol."""
         return lambda value: self._converter.structure(value, expected)
+
+    def plain(self, value: object) -> Json:
+        """A value of the types of lsprotocol as JSON."""
+        return cast(Json, self._converter.unstructure(value))
 
     def _receive_reply(self, message: Mapping[str, Any]) -> None:
         message_id = _usable_id(message["id"])

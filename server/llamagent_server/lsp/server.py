@@ -15,7 +15,7 @@ from pygls.protocol import default_converter
 from llamagent_server import __version__
 from llamagent_server.core.messages import Json
 from llamagent_server.lsp.client import Client, JsonMap, read_client
-from llamagent_server.lsp.greeting import PREFIX, PROTOCOL_VERSION, SERVED
+from llamagent_server.lsp.greeting import ACTION_KINDS, PREFIX, PROTOCOL_VERSION, SERVED
 from llamagent_server.lsp.protocol import Phase, StrictProtocol
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def _capabilities(client: Client) -> dict[str, Json]:
         "positionEncoding": client.encoding.value,
         "textDocumentSync": {"openClose": True, "change": incremental, "save": True},
         "completionProvider": {"triggerCharacters": ["@", "/"]},
+        "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)} if client.action_literals else True,
         "executeCommandProvider": {"commands": [PREFIX + name for name in SERVED]},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
         "experimental": {"llamagent": {"protocol": PROTOCOL_VERSION}},

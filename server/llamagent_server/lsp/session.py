@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from lsprotocol import types
@@ -97,6 +98,16 @@ class EditorSession:
     def made(self) -> "App | None":
         """The agent, if anything has needed it yet."""
         return self._app
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders of the workspace."""
+        return tuple(folder.path for folder in _folders(self._folders))
+
+    @property
+    def trusted(self) -> bool | None:
+        """What the editor or the person said of the workspace, as far as it is known by now."""
+        return self._app.trusted if self._app is not None else self.client.options.trusted
 
     def _listen(self, event: Event) -> None:
         for listener in (self._trace, self._messages, self.progress):

@@ -57,6 +57,17 @@ class Text:
         self._lines[first : last + 1] = lines
         self._whole = self._starts = None
 
+    def line(self, number: int) -> str:
+        """A line without its end; "" beyond the last one."""
+        return _content(self._lines[number]) if number < len(self._lines) else ""
+
+    def part(self, start: Place, end: Place) -> str:
+        """What stands between two places."""
+        (first, from_), (last, to) = sorted((self._locate(start), self._locate(end)))
+        if first == last:
+            return self._lines[first][from_:to]
+        return "".join((self._lines[first][from_:], *self._lines[first + 1 : last], self._lines[last][:to]))
+
     def offset(self, place: Place) -> int:
         """The code point at `place`."""
         line, column = self._locate(place)

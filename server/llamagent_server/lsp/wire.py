@@ -13,163 +13,65 @@ from llamagent_server.agent import results
 from llamagent_server.core.messages import Json
 from llamagent_server.lsp.greeting import PREFIX, PROTOCOL_VERSION, SERVED, Flags, InitializationOptions
 from llamagent_server.lsp.strict import parse, parse_known
+from llamagent_server.lsp.wire_arguments import (
+    Allow,
+    Ask,
+    AskAbout,
+    Complete,
+    ContextItem,
+    Export,
+    LoadSkill,
+    NoArguments,
+    Position,
+    PullModel,
+    Range,
+    Retry,
+    SessionArguments,
+    SetModel,
+    SetNumCtx,
+    SetTemperature,
+    StoredSession,
+    TraceSince,
+    Trust,
+    TurnArguments,
+    Unqueue,
+)
 
 __all__ = [
     "COMMANDS",
     "METHODS",
     "PREFIX",
     "PROTOCOL_VERSION",
+    "Allow",
+    "Ask",
+    "AskAbout",
     "Command",
+    "Complete",
+    "ContextItem",
+    "Export",
     "Flags",
     "InitializationOptions",
+    "LoadSkill",
     "Method",
+    "NoArguments",
+    "Position",
+    "PullModel",
+    "Range",
+    "Retry",
+    "SessionArguments",
+    "SetModel",
+    "SetNumCtx",
+    "SetTemperature",
+    "StoredSession",
+    "TraceSince",
+    "Trust",
+    "TurnArguments",
+    "Unqueue",
     "parse",
     "parse_known",
 ]
 
 PROMPT_URI = "llamagent://prompt"
-
-
-# --- Shared shapes -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Zero-based; `character` counts units of the negotiated position encoding."""
-
-    line: int
-    character: int
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    start: Position
-    end: Position
-
-
-# --- Arguments of the commands -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class NoArguments:
-    """The command takes none; an empty object, or nothing at all, is sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextItem:
-    """Something that the person attached: a document (or a range of it), or `text` that has no document."""
-
-    uri: str | None = None
-    text: str | None = None
-    language_id: str | None = None
-    range: Range | None = None
-    diagnostics: tuple[Mapping[str, Json], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    text: str
-    session: str | None = None
-    context: tuple[ContextItem, ...] = ()
-    mode: Literal["agent", "read"] = "agent"
-    detach: bool = False
-    steer: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SessionArguments:
-    """Without `session` the connection's current conversation is meant."""
-
-    session: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LoadSkill:
-    name: str
-    session: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    session: str | None = None
-    turn: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PullModel:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetModel:
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetTemperature:
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class SetNumCtx:
-    """`value` in tokens."""
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class Allow:
-    """Without `prefix` only the list is answered."""
-
-    prefix: str | None = None
-    revoke: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSession:
-    """`ref`: 1 = newest, or an id."""
-
-    ref: int | str
-
-
-@dataclass(frozen=True, slots=True)
-class TraceSince:
-    """Events after the sequence number `since`; without it, all."""
-
-    session: str | None = None
-    since: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnArguments:
-    session: str | None = None
-    turn: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    session: str | None = None
-    format: Literal["markdown", "json"] = "markdown"
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    folder: str
-    trusted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Complete:
-    """`offset` counts units of the negotiated position encoding from the beginning of `text`."""
-
-    text: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unqueue:
-    id: str
 
 
 # --- Our own messages ----------------------------------------------------------------------------------------------
@@ -299,6 +201,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("complete", "Complete", "Complete the words of a prompt.", Complete, results.Completions),
     Command("help", "Help", "List the commands.", NoArguments, None),
     Command("unqueue", "Take back", "Take back an ask that waits for its turn.", Unqueue, results.Cancelled),
+    Command("ask_about", "Ask about", "Ask about a place, in words that you are asked for.", AskAbout, results.Started),
 )
 
 

@@ -58,6 +58,8 @@ M.SERVER = {
   { name = 'help', title = 'Help', help = 'List the commands.', arguments = {} },
   { name = 'unqueue', title = 'Take back', help = 'Take back an ask that waits for its turn.', arguments = { 'id' },
     takes = 'id' },
+  { name = 'ask_about', title = 'Ask about', help = 'Ask about a place, in words that you are asked for.',
+    arguments = { 'context' }, hidden = true },
 }
 
 -- stylua: ignore
