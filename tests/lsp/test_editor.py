@@ -114,6 +114,24 @@ async def test_where_the_network_is_closed_it_can_be_opened(make_desk: Callable[
 
 
 @pytest.mark.parametrize(
+    ("open_already", "reply", "decision"),
+    [
+        (False, {"decision": "run", "network": True}, ConsentDecision.RUN_WITH_NETWORK),
+        (False, {"decision": "run"}, ConsentDecision.RUN),
+        (False, {"decision": "always", "network": True}, ConsentDecision.ALWAYS),
+        (False, {"decision": "refuse", "network": True}, ConsentDecision.REFUSE),
+        (True, {"decision": "run", "network": True}, ConsentDecision.RUN),
+    ],
+)
+async def test_a_client_that_asks_itself_may_open_the_network_once(
+    make_desk: Callable[..., Desk], open_already: bool, reply: dict[str, object], decision: ConsentDecision
+) -> None:
+    desk = make_desk(client(consent=True), network=open_already)
+    desk.loop.answers = {CONSENT: lambda _: reply}
+    assert (await desk.editor.consent("call-1", "pip list")).decision is decision
+
+
+@pytest.mark.parametrize(
     ("answer", "decision"),
     [
         (lambda _: {"decision": "run"}, ConsentDecision.RUN),

@@ -31,6 +31,7 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     acceptTurn: () => reviews.acceptTurn(),
     reject: () => reviews.reject(),
     rejectWithReason: () => waiting.rejectWithReason(parts),
+    rejectAndStop: () => reviews.rejectAndStop(),
     showReview: () => reviews.show(),
     askAbout: () => askAbout(parts, panel),
     explain: () => askNow(parts, panel, "Explain what this code does."),

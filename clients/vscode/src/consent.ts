@@ -9,6 +9,11 @@ interface Waiting {
   answer: (reply: ConsentReply) => void;
 }
 
+/** Whether a command that was asked about could run with network too, if the person wants. */
+export function offersNetwork({ sandboxed, network }: ConsentQuestion): boolean {
+  return sandboxed && !network;
+}
+
 export class Consents implements vscode.Disposable {
   private waiting: Waiting[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
@@ -31,6 +36,9 @@ export class Consents implements vscode.Disposable {
   decide(reply: ConsentReply, call?: string): void {
     const found = call === undefined ? this.waiting[0] : this.waiting.find(({ question }) => question.call === call);
     if (found !== undefined) {
+      if (reply.network === true && !offersNetwork(found.question)) {
+        throw new Error("this command was not asked about without network");
+      }
       this.waiting = this.waiting.filter((other) => other !== found);
       found.answer(reply);
       this.changed.fire();

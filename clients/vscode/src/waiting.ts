@@ -2,8 +2,10 @@
 
 import * as vscode from "vscode";
 
+import { offersNetwork } from "./consent";
 import type { Parts } from "./parts";
 import { visible } from "./text/visible";
+import type { ConsentReply } from "./wire";
 
 type Row = vscode.QuickPickItem & { run: () => Promise<void> | void };
 
@@ -26,6 +28,7 @@ function reviewRows(parts: Parts): Row[] {
     { label: `$(check) ${l10n.t("Accept the edit")}`, description: review.label, run: () => reviews.accept(id) },
     { label: `$(close) ${l10n.t("Reject the edit")}`, run: () => reviews.reject(undefined, id) },
     { label: `$(comment) ${l10n.t("Reject with a reason…")}`, run: () => rejectWithReason(parts, id) },
+    { label: `$(debug-stop) ${l10n.t("Reject and stop the turn")}`, run: () => reviews.rejectAndStop(id) },
     { label: `$(check-all) ${l10n.t("Accept the rest of this turn's edits")}`, run: () => reviews.acceptTurn(id) },
     { label: `$(diff) ${l10n.t("Show the edit")}`, run: () => reviews.show(id) },
   ];
@@ -40,28 +43,22 @@ function consentRows(parts: Parts): Row[] {
   const { consents } = parts;
   const { call } = question;
   const description = visible(question.command);
+  const row = (icon: string, label: string, reply: ConsentReply, shown = ""): Row => ({
+    label: `$(${icon}) ${label}`,
+    description: shown,
+    run: () => {
+      consents.decide(reply, call);
+    },
+  });
   return [
-    {
-      label: `$(play) ${l10n.t("Run")}`,
-      description,
-      run: () => {
-        consents.decide({ decision: "run" }, call);
-      },
-    },
-    {
-      label: `$(run-all) ${l10n.t("Always in this session")}`,
-      description,
-      run: () => {
-        consents.decide({ decision: "always" }, call);
-      },
-    },
-    {
-      label: `$(close) ${l10n.t("Refuse")}`,
-      run: () => {
-        consents.decide({ decision: "refuse" }, call);
-      },
-    },
+    row("play", l10n.t("Run"), { decision: "run" }, description),
+    ...(offersNetwork(question)
+      ? [row("globe", l10n.t("Run with network"), { decision: "run", network: true }, description)]
+      : []),
+    row("run-all", l10n.t("Always in this session"), { decision: "always" }, description),
+    row("close", l10n.t("Refuse"), { decision: "refuse" }),
     { label: `$(comment) ${l10n.t("Refuse with a reason…")}`, run: () => refuseWithReason(parts, call) },
+    row("debug-stop", l10n.t("Refuse and stop the turn"), { decision: "refuse", stop: true }),
   ];
 }
 

@@ -271,6 +271,7 @@ export interface ConsentReply {
   decision: "run" | "always" | "refuse";
   reason?: string;
   stop?: boolean;
+  network?: boolean;
 }
 
 export interface Uris {

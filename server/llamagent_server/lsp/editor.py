@@ -98,7 +98,10 @@ class ConnectedEditor:
             reply = await self._protocol.ask(CONSENT, record(question), lambda value: parse_known(ConsentReply, value))
         except AskFailed as problem:
             return Consent(ConsentDecision.REFUSE, str(problem))
-        return Consent(ConsentDecision(reply.decision), reply.reason, stop=reply.stop)
+        decision = ConsentDecision(reply.decision)
+        if decision is ConsentDecision.RUN and reply.network and not network:
+            decision = ConsentDecision.RUN_WITH_NETWORK
+        return Consent(decision, reply.reason, stop=reply.stop)
 
     async def _consent_by_dialog(self, command: str) -> Consent:
         cwd, _, network = self._surroundings.command_place()

@@ -107,11 +107,13 @@ class ConsentQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ConsentReply:
-    """`stop`, with a refusal: the turn ends here."""
+    """`stop`, with a refusal: the turn ends here. `network`, with `run`: this once with network, where the question
+    said that there is none."""
 
     decision: Literal["run", "always", "refuse"]
     reason: str | None = None
     stop: bool = False
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,12 @@ import { type Proposal, readProposal, Unreviewable } from "./proposal";
 import { closeTab, isOpen, openTab } from "./tab";
 import { Typing } from "./typing";
 
+/** `stop`, with a no: the turn is to end here (docs/PROTOCOL.md). */
+export type Answer = ApplyWorkspaceEditResult & { stop?: true };
+
 interface Review {
   proposal: Proposal;
-  answer: (result: ApplyWorkspaceEditResult) => void;
+  answer: (result: Answer) => void;
   /** Once true, every later decision does nothing. */
   decided: boolean;
   /** Whether it had its turn to be shown. */
@@ -57,7 +60,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   /** The answer to `workspace/applyEdit`. Never throws: a problem is a no with its reason. */
-  async receive(params: ApplyWorkspaceEditParams, token: vscode.CancellationToken): Promise<ApplyWorkspaceEditResult> {
+  async receive(params: ApplyWorkspaceEditParams, token: vscode.CancellationToken): Promise<Answer> {
     let proposal: Proposal;
     try {
       proposal = await readProposal(params);
@@ -114,6 +117,14 @@ export class Reviews implements vscode.Disposable {
     const review = this.find(id);
     if (review !== undefined) {
       await this.settle(review, refused(reason));
+    }
+  }
+
+  /** A no after which the model is not to try again: the turn ends. */
+  async rejectAndStop(id?: string): Promise<void> {
+    const review = this.find(id);
+    if (review !== undefined) {
+      await this.settle(review, { ...refused(), stop: true });
     }
   }
 
@@ -194,7 +205,7 @@ export class Reviews implements vscode.Disposable {
     }
   }
 
-  private async settle(review: Review, result: ApplyWorkspaceEditResult): Promise<void> {
+  private async settle(review: Review, result: Answer): Promise<void> {
     if (!review.decided) {
       review.decided = true;
       await this.finish(review, result);
@@ -202,7 +213,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   /** Answer, then clear away. */
-  private async finish(review: Review, result: ApplyWorkspaceEditResult): Promise<void> {
+  private async finish(review: Review, result: Answer): Promise<void> {
     review.answer(result);
     this.open = this.open.filter((other) => other !== review);
     this.changed.fire();
@@ -214,6 +225,6 @@ export class Reviews implements vscode.Disposable {
   }
 }
 
-function refused(reason?: string): ApplyWorkspaceEditResult {
+function refused(reason?: string): Answer {
   return reason === undefined || reason === "" ? { applied: false } : { applied: false, failureReason: reason };
 }
