@@ -25,6 +25,7 @@ from llamagent_server.agent.ports import (
 )
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.core import edits
 from llamagent_server.core.events import Channel, Event
 from llamagent_server.core.messages import Finish, Json, JsonObject, Latency, Reply, ToolCall, ToolSpec, Usage
 from llamagent_server.core.policy import Mode
@@ -201,13 +202,17 @@ class FakeEditor:
 class FakeTool:
     spec: ToolSpec
     kind: ToolKind
-    act: Callable[[JsonObject], ToolResult | Proposal]
+    act: Callable[[JsonObject, ToolContext], ToolResult | Proposal]
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
-        outcome = self.act(arguments)
+        outcome = self.act(arguments, context)
         if isinstance(outcome, ToolResult) and len(outcome.content) > context.max_chars:
             return replace(outcome, content=outcome.content[: context.max_chars], truncated=True)
         return outcome
+
+
+def after_pending(path: str, project: Project, context: ToolContext) -> str | None:
+    return next((change.after for change in context.pending if change.path == path), project.texts.get(path))
 
 
 def spec(name: str, required: Sequence[str], **types: str) -> ToolSpec:
@@ -216,25 +221,40 @@ def spec(name: str, required: Sequence[str], **types: str) -> ToolSpec:
 
 
 def tools(project: Project, ran: list[str]) -> tuple[FakeTool, ...]:
-    def read(arguments: JsonObject) -> ToolResult:
+    def read(arguments: JsonObject, _: ToolContext) -> ToolResult:
         path = str(arguments["path"])
         ran.append(f"read {path}")
         text = project.texts.get(path)
         return ToolResult(False, f"no such file: {path}") if text is None else ToolResult(True, text)
 
-    def write(arguments: JsonObject) -> ToolResult | Proposal:
+    def write(arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
         path = str(arguments["path"])
-        before = project.texts.get(path)
+        before = after_pending(path, project, context)
         change = FileChange(path, f"file:///proj/{path}", before, str(arguments["content"]))
         return Proposal(f"write {path}", (change,))
 
-    def run(arguments: JsonObject) -> ToolResult:
+    def edit(arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
+        path, old, new = (str(arguments[name]) for name in ("path", "old_text", "new_text"))
+        text = after_pending(path, project, context)
+        if text is None:
+            return ToolResult(False, f"no such file: {path}")
+        edited = edits.replace(text, old, new)
+        if isinstance(edited, edits.EditProblem):
+            return ToolResult(False, edited.message)
+        return Proposal(f"edit {path}", (FileChange(path, f"file:///proj/{path}", text, edited.after, 1, edited.note),))
+
+    def run(arguments: JsonObject, _: ToolContext) -> ToolResult:
         ran.append(f"run {arguments['command']}")
         return ToolResult(True, "exit code 0")
 
     return (
         FakeTool(spec("read_file", ["path"], path="string", start="integer", end="integer"), ToolKind.READ, read),
         FakeTool(spec("write_file", ["path", "content"], path="string", content="string"), ToolKind.EDIT, write),
+        FakeTool(
+            spec("edit_file", ["path", "old_text", "new_text"], path="string", old_text="string", new_text="string"),
+            ToolKind.EDIT,
+            edit,
+        ),
         FakeTool(spec("run_command", ["command"], command="string"), ToolKind.COMMAND, run),
     )
 

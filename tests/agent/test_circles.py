@@ -4,12 +4,11 @@ import itertools
 
 import pytest
 
-from llamagent_server.agent.ports import Consent, ConsentDecision, ToolKind, ToolResult
+from llamagent_server.agent.ports import Consent, ConsentDecision
 from llamagent_server.core.events import StopReason
-from llamagent_server.core.messages import JsonObject, Reply
-from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.core.messages import Reply
 from llamagent_server.core.transcript import Transcript
-from tests.agent.doubles import Desk, FakeTool, call, reject, reply, spec
+from tests.agent.doubles import Desk, call, reject, reply
 
 TEXTS = {"a": "A", "b": "B", "c": "C"}
 
@@ -70,35 +69,17 @@ async def test_the_same_mistake_again_and_again_is_stopped(broken) -> None:  # t
     assert decisions(desk) == ["refuse", "nudge", "stop"]
 
 
-def with_edit_file(desk: Desk) -> Desk:
-    """The desk with an edit_file that finds its place only where `old_text` is the whole text."""
-
-    def edit(arguments: JsonObject) -> ToolResult | Proposal:
-        path, old, new = (str(arguments[name]) for name in ("path", "old_text", "new_text"))
-        if desk.project.texts.get(path) != old:
-            return ToolResult(False, f"{path}: this text is not in the file.")
-        return Proposal(f"edit {path}", (FileChange(path, f"file:///proj/{path}", old, new),))
-
-    tool = FakeTool(
-        spec("edit_file", ["path", "old_text", "new_text"], path="string", old_text="string", new_text="string"),
-        ToolKind.EDIT,
-        edit,
-    )
-    object.__setattr__(desk.ports, "tools", (*desk.ports.tools, tool))
-    return desk
-
-
 def edit(old: str, path: str = "a") -> Reply:
     return reply("", call("edit_file", path=path, old_text=old, new_text="new"))
 
 
 async def test_one_edit_in_many_variations_is_answered_with_what_to_do_and_then_stopped() -> None:
-    desk = with_edit_file(Desk([edit(f"guess {number}") for number in range(9)], texts=TEXTS))
+    desk = Desk([edit(f"guess {number}") for number in range(9)], texts=TEXTS)
     result = await desk.ask().result()
     assert len(desk.model.requests) == 4
     first, second, third, fourth = desk.results()
-    assert first == "a: this text is not in the file."
-    assert second.startswith("a: this text is not in the file.\n\nThis was edit 2 of a in a row that failed. Read")
+    assert first == "old_text is not in the file, nor anything like it. Read the file and copy old_text from it."
+    assert second.startswith(f"{first}\n\nThis was edit 2 of a in a row that failed. Read")
     assert "edit 3 of a" in third
     assert "edit 4 of a" in fourth
     assert result.answer.startswith("Stopped: the model tried 4 times in a row to edit a, and found no place for it.")
@@ -107,7 +88,7 @@ async def test_one_edit_in_many_variations_is_answered_with_what_to_do_and_then_
 
 async def test_an_edit_that_finds_its_place_ends_the_row_and_other_files_have_their_own() -> None:
     script = [edit("1"), edit("2"), edit("x", "b"), edit("3"), edit("A"), edit("4"), edit("5"), reply("done")]
-    desk = with_edit_file(Desk(script, texts=TEXTS))
+    desk = Desk(script, texts=TEXTS)
     assert (await desk.ask().result()).answer == "done"
 
 

@@ -76,7 +76,9 @@ async def test_a_rejected_edit_changes_nothing_and_its_reason_reaches_the_model(
     desk = Desk(script, texts={"a.py": "x = 1\n"}, reviewer=reject)
     await desk.ask().result()
     assert desk.project.texts["a.py"] == "x = 1\n"
-    assert desk.results() == ['The user rejected this edit of a.py. Their words: "not like this". Nothing was changed.']
+    assert desk.results() == [
+        'The user rejected this edit of a.py. Their words: "not like this". Nothing was changed in it.'
+    ]
     assert desk.of("edit.resolved")[0]["outcome"] == "rejected"
     assert desk.of("notice")[0]["text"] == "Nothing was changed: 1 edit was tried, and none was applied."
 
@@ -150,13 +152,18 @@ async def test_read_mode_refuses_edits_and_commands_and_sends_the_same_tools() -
     await desk.ask(mode=Mode.READ).result()
     assert (desk.ran, desk.editor.reviewed, desk.editor.asked) == ([], [], [])
     assert [event["decision"] for event in desk.of("harness.decided")] == ["refuse", "refuse"]
-    assert [spec.name for spec in desk.model.requests[0].tools] == ["read_file", "write_file", "run_command"]
+    assert [spec.name for spec in desk.model.requests[0].tools] == [
+        "read_file",
+        "write_file",
+        "edit_file",
+        "run_command",
+    ]
 
 
 async def test_an_unknown_tool_names_the_valid_ones() -> None:
     desk = Desk([reply("", call("fly", to="moon")), reply("ok")])
     await desk.ask().result()
-    assert desk.results() == ["There is no tool 'fly'. The tools are: read_file, write_file, run_command."]
+    assert desk.results() == ["There is no tool 'fly'. The tools are: read_file, write_file, edit_file, run_command."]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +316,7 @@ async def test_a_failed_turn_raises_in_words_and_leaves_a_usable_conversation(er
 async def test_an_error_inside_a_tool_still_leaves_the_conversation_whole() -> None:
     desk = Desk([reply("", call("read_file", path="a"), call("read_file", path="b")), reply("fine")])
 
-    def broken(_arguments):  # type: ignore[no-untyped-def]
+    def broken(_arguments, _context):  # type: ignore[no-untyped-def]
         raise ZeroDivisionError
 
     tools = tuple(replace(tool, act=broken) for tool in desk.ports.tools)  # type: ignore[type-var]

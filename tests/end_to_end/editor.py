@@ -74,6 +74,7 @@ class Editor:
                 await self.change(str(path.relative_to(self.root)), apply_edits(self.texts[uri], edits, Encoding.UTF16))
             else:
                 before = path.read_bytes().decode() if path.exists() else ""
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(apply_edits(before, edits, Encoding.UTF16).encode())
         return {"applied": True}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeOllama, call, say
+from tests.fakes import FakeOllama, call, calls, say
 from tests.fakes.script import Reply
 from tests.neovim.conftest import BUG, Start
 from tests.neovim.driver import Editor
@@ -98,6 +98,29 @@ def test_leaving_the_question_for_the_reason_does_not_reject(editor: Editor, mod
     editor.command("Llamagent accept")
     editor.until_ended()
     assert "accepted" in told(model)
+
+
+def test_the_edits_of_one_reply_are_one_review_of_which_a_part_is_kept(
+    editor: Editor, model: FakeOllama, folder: Path
+) -> None:
+    (folder / "b.py").write_text(BUG, "utf-8")
+    edits = [("edit_file", {"path": name, "old_text": "a - b", "new_text": "a + b"}) for name in ("a.py", "b.py")]
+    model.add(calls(*edits), say("Done."))
+    editor.answer("not this one")
+    editor.ask("fix both")
+    editor.until_waiting()
+    editor.command("Llamagent review")
+    editor.until_review()
+    assert "proposal 1/2" in editor.screen()
+    editor.type("ga")
+    editor.until("require('llamagent.review').next().files[1].decision == 'accepted'")
+    editor.type("gr")
+    editor.until_ended()
+    assert editor.lines(folder / "a.py") == FIXED
+    assert (folder / "b.py").read_text("utf-8") == BUG
+    results = [message["content"] for message in model.requests[-1].json["messages"] if message["role"] == "tool"]
+    assert results[0].startswith("Edited a.py (+1 -1). The user accepted it.")
+    assert results[1].startswith('The user rejected this edit of b.py. Their words: "b.py: not this one".')
 
 
 # --- The diff

@@ -67,6 +67,22 @@ def test_the_whole_road(stage: Stage, file: Path) -> None:
     assert "accepted" in told(server)
 
 
+def test_the_edits_of_one_reply_are_one_question(stage: Stage, file: Path) -> None:
+    new = ("write_file", {"path": "new.py", "content": "x = 1\n"})
+    both = calls(("edit_file", EDIT.calls[0].arguments), new)
+    with FakeOllama([both, say("Done.")]) as server:
+        terminal = Terminal(flags(stage, server, "ask", "be polite"), stage.env)
+        shown = terminal.expect("Apply to 2 files? [y/N]")
+        terminal.type("y\n")
+        rest = terminal.expect("answered")
+        assert terminal.ended() == 0
+    assert '+    print("good day")' in shown
+    assert "new.py (new file)" in shown
+    assert "accepted" not in rest  # the written files say it
+    assert file.read_bytes() == POLITE
+    assert (stage.folder / "new.py").read_text() == "x = 1\n"
+
+
 def test_a_rejection_leaves_every_byte_and_the_model_is_told_why(stage: Stage, file: Path) -> None:
     with FakeOllama([EDIT, say("As you like.")]) as server:
         terminal = Terminal(flags(stage, server, "ask", "be polite"), stage.env)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from llamagent_server.agent.ports import Tool, ToolContext, ToolResult
 from llamagent_server.core.messages import Json
-from llamagent_server.core.proposals import Proposal
+from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.errors import UnknownSkill
 from llamagent_server.processes.child import Ending
 from llamagent_server.processes.commands import Ran
@@ -39,9 +39,10 @@ class Bench:
         self.runner = WritingRunner()
         tools = make_tools(project.workspace, self.runner, skills)
         self.tools: dict[str, Tool] = {tool.spec.name: tool for tool in tools}
+        self.pending: tuple[FileChange, ...] = ()
 
     async def call(self, name: str, max_chars: int = 8_000, /, **arguments: Json) -> ToolResult | Proposal:
-        return await self.tools[name].run(arguments, ToolContext("call_1", max_chars))
+        return await self.tools[name].run(arguments, ToolContext("call_1", max_chars, pending=self.pending))
 
     async def result(self, name: str, max_chars: int = 8_000, /, **arguments: Json) -> ToolResult:
         found = await self.call(name, max_chars, **arguments)

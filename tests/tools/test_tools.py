@@ -267,6 +267,31 @@ async def test_a_conflict_is_said_and_not_written(bench: Bench, name: str) -> No
     assert "changed on disk" in result.content
 
 
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize("path", ["a.py", "./a.py"])
+async def test_an_edit_goes_on_from_those_before_it_in_the_same_reply(bench: Bench, path: str, *, opened: bool) -> None:
+    bench.project.write("a.py", "x = 1\r\ny = 1\r\n")
+    if opened:
+        bench.project.open("a.py", "x = 1\r\ny = 1\r\n")
+    bench.pending = (await bench.proposal("edit_file", path="a.py", old_text="x = 1", new_text="x = 2")).changes
+    (change,) = (await bench.proposal("edit_file", path=path, old_text="x = 2", new_text="x = 3")).changes
+    assert (change.before, change.after) == ("x = 2\r\ny = 1\r\n", "x = 3\r\ny = 1\r\n")
+    assert change.uri == bench.pending[0].uri
+    again = await bench.result("edit_file", path="a.py", old_text="x = 1", new_text="x = 9")
+    assert "1: x = 2" in again.content
+    (whole,) = (await bench.proposal("write_file", path="a.py", content="x = 2\ny = 7\n")).changes
+    assert (whole.before, whole.after) == ("x = 2\r\ny = 1\r\n", "x = 2\r\ny = 7\r\n")
+
+
+async def test_a_file_that_is_only_proposed_is_edited_and_rewritten(bench: Bench) -> None:
+    bench.pending = (await bench.proposal("write_file", path="new.py", content="x = 1\n")).changes
+    (change,) = (await bench.proposal("edit_file", path="new.py", old_text="x = 1", new_text="x = 2")).changes
+    assert (change.before, change.after) == ("x = 1\n", "x = 2\n")
+    (change,) = (await bench.proposal("write_file", path="new.py", content="y = 1\n")).changes
+    assert (change.before, change.after) == ("x = 1\n", "y = 1\n")
+    assert not (bench.project.root / "new.py").exists()
+
+
 async def test_a_rewrite_that_drops_much_is_labelled(bench: Bench) -> None:
     bench.project.write("a.py", "".join(f"line {n}\n" for n in range(100)))
     (change,) = (await bench.proposal("write_file", path="a.py", content="line 1\n")).changes

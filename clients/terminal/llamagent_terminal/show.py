@@ -150,11 +150,11 @@ class Story:
 
     def _proposed(self, event: Mapping[str, Any]) -> None:
         self._waiting = ""
-        self._announced.add(event["call"])
+        self._announced.update(event["calls"])
 
     def _resolved(self, event: Mapping[str, Any]) -> None:
         if event["outcome"] in ("accepted", "rejected"):
-            self.settled.add(event["call"])
+            self.settled.update(event["calls"])
         else:
             say(self._screen, EDITOR, f"{event['outcome']}: {event.get('reason') or 'not as proposed'}")
 

@@ -316,6 +316,7 @@ export interface ChangedFile {
   uri: string;
   added: number;
   removed: number;
+  note?: string;
 }
 
 /** What an event of each kind carries beside its envelope. */
@@ -336,9 +337,10 @@ export interface EventTable {
   "harness.decided": { call?: string; decision: string; reason: string };
   "tool.started": { call: string; name: string };
   "tool.returned": { call: string; name: string; ok: boolean; content: string; truncated: boolean; seconds: number };
-  "edit.proposed": { call: string; reviewId: string; files: ChangedFile[]; diff: string };
+  "edit.proposed": { call: string; calls: string[]; reviewId: string; files: ChangedFile[]; diff: string };
   "edit.resolved": {
     call: string;
+    calls: string[];
     reviewId: string;
     outcome: "accepted" | "modified" | "rejected" | "failed";
     reason?: string;

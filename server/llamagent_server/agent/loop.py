@@ -10,7 +10,7 @@ from llamagent_server.agent.request import Step, choose_road, road, take_schema_
 from llamagent_server.agent.results import TurnResult
 from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Road, Session
-from llamagent_server.agent.toolcalls import finish, settle
+from llamagent_server.agent.toolcalls import batches, finish, settle
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import (
     Decision,
@@ -76,8 +76,8 @@ async def _steps(session: Session, turn: TurnState) -> tuple[StopReason, str]:
                 take_schema_road(session, turn.settings, f"{turn.settings.model} wrote nothing usable twice in a row")
         else:
             session.add(AssistantMessage(step.reply.content, step.reply.tool_calls, step.reply.thinking))
-            for call in step.reply.tool_calls:
-                await settle(session, turn, call)
+            for calls in batches(session, step.reply.tool_calls):
+                await settle(session, turn, calls)
             emit_gauge(session, turn.settings)
             if not step.reply.tool_calls and not turn.steering:
                 return StopReason.ANSWERED, joined(said, step.reply.content)

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from llamagent_server.core.events import Channel, Event, EventBody
 from llamagent_server.core.messages import Json, JsonObject, Message, Reply, ToolSpec
-from llamagent_server.core.proposals import Proposal
+from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.errors import ModelError
 
 # --- Model ---------------------------------------------------------------------------------------------------------
@@ -123,12 +123,14 @@ class ToolResult:
 class ToolContext:
     """`max_chars`: how long the result may be, from the room that is left in the context.
 
-    `network`: whether the person said yes to network access (commands only).
+    `network`: whether the person said yes to network access (commands only). `pending` are edits of the same reply that
+    the person has not seen yet, one for each file: a tool that edits goes on from their texts.
     """
 
     call_id: str
     max_chars: int
     network: bool = False
+    pending: tuple[FileChange, ...] = ()
 
 
 class Tool(Protocol):

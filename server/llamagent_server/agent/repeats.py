@@ -63,8 +63,8 @@ class Repeats:
         return Again(self._in_a_row, tuple(self._circle), earlier)
 
     def keep(self, call: ToolCall, result: ToolResult) -> None:
-        """The result of a call that was noted, for when it comes again."""
-        self._results[_key(call)] = result
+        """The first result of a call that was noted, for when it comes again."""
+        self._results.setdefault(_key(call), result)
 
     def edit_failed(self, path: str) -> int:
         """How often in a row no place was found for an edit of `path`, this time included."""

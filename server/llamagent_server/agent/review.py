@@ -1,4 +1,7 @@
-"""A proposal on its way to the person and back: shown, answered, read back, and told to the model as it really is."""
+"""Proposals on their way to the person and back: shown, answered, read back, and told to the model as it really is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from llamagent_server.agent.ports import ReviewAnswer, ToolResult
 from llamagent_server.agent.session import Session
@@ -6,26 +9,60 @@ from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved
 from llamagent_server.core.messages import ToolCall
-from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Resolution
+from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Resolution, joined
+
+MADE = (Outcome.ACCEPTED, Outcome.MODIFIED)
+UNDONE = "Together with the other edits of your reply this leaves {name} as it was. Nothing was changed in it."
+TOGETHER = "This edit of {name} was reviewed together with the one before it: the result there says what became of it."
 
 
-async def review(session: Session, turn: TurnState, call: ToolCall, proposal: Proposal) -> ToolResult:
-    """Let the person decide on `proposal`; the result says what is in the files afterwards."""
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A call of the model, and what it would change."""
+
+    call: ToolCall
+    proposal: Proposal
+
+
+async def review(session: Session, turn: TurnState, edits: Sequence[Edit]) -> list[ToolResult]:
+    """Let the person decide on all `edits` at once; the results, one for each, say what is in the files afterwards."""
+    proposal = joined(edit.proposal for edit in edits)
+    found: dict[str, Resolution] = {}
+    if proposal.changes:
+        found = await _reviewed(session, turn, tuple(edit.call.id for edit in edits), proposal)
+    told: set[str] = set()
+    results = [_told_of(edit.proposal, found, told) for edit in edits]
+    turn.edits_made += sum(result.ok for result in results)
+    return results
+
+
+async def _reviewed(
+    session: Session, turn: TurnState, calls: tuple[str, ...], proposal: Proposal
+) -> dict[str, Resolution]:
+    """What became of each file of the proposal, by its URI."""
     review_id = session.ports.new_id("review")
-    files = tuple(ChangedFile(c.uri, *counts(c.before, c.after)) for c in proposal.changes)
+    files = tuple(ChangedFile(c.uri, *counts(c.before, c.after), c.note or None) for c in proposal.changes)
     diff = "".join(unified(c.path, c.before, c.after) for c in proposal.changes)
-    session.trace.emit(EditProposed(call.id, review_id, files, diff))
+    session.trace.emit(EditProposed(calls[0], calls, review_id, files, diff))
     answer = await session.ports.editor.review(review_id, proposal)
-    resolution = resolve(proposal, answer)
-    session.trace.emit(
-        EditResolved(call.id, review_id, resolution.outcome, reason=resolution.reason, diff=resolution.diff)
-    )
-    if resolution.outcome in (Outcome.ACCEPTED, Outcome.MODIFIED):
+    whole = resolve(proposal, answer)
+    session.trace.emit(EditResolved(calls[0], calls, review_id, whole.outcome, reason=whole.reason, diff=whole.diff))
+    if whole.outcome in MADE:
         turn.changes += 1
-        turn.edits_made += 1
     if answer.stop:
         turn.stop = Stop("You refused the edit and stopped the turn.", refused=True)
-    return _told(proposal, resolution)
+    return {change.uri: _part(whole, proposal, answer, index) for index, change in enumerate(proposal.changes)}
+
+
+def _part(whole: Resolution, proposal: Proposal, answer: ReviewAnswer, index: int) -> Resolution:
+    """What became of one file of a proposal that came out as `whole`."""
+    here = slice(index, index + 1)
+    part = replace(answer, base=answer.base[here], expected=answer.expected[here], now=answer.now[here])
+    resolution = resolve(replace(proposal, changes=proposal.changes[here]), part)
+    # Who took some of the files and left this one rejected it.
+    if resolution.outcome is Outcome.FAILED and whole.outcome in MADE:
+        return Resolution(Outcome.REJECTED, answer.reason)
+    return resolution
 
 
 def resolve(proposal: Proposal, answer: ReviewAnswer) -> Resolution:
@@ -59,31 +96,37 @@ def _touched(proposal: Proposal, answer: ReviewAnswer) -> bool:
     return False
 
 
-def _told(proposal: Proposal, resolution: Resolution) -> ToolResult:
-    names = ", ".join(change.path for change in proposal.changes)
+def _told_of(proposal: Proposal, found: Mapping[str, Resolution], told: set[str]) -> ToolResult:
+    """The result of one call. `told` are the files of which an earlier result has said what became of them."""
+    results = []
+    for change in proposal.changes:
+        resolution = found.get(change.uri)
+        if resolution is None:
+            results.append(ToolResult(False, UNDONE.format(name=change.path)))
+        elif change.uri in told and resolution.outcome is not Outcome.ACCEPTED:
+            results.append(ToolResult(resolution.outcome in MADE, TOGETHER.format(name=change.path)))
+        else:
+            results.append(_told(change, resolution))
+        told.add(change.uri)
+    return ToolResult(all(result.ok for result in results), " ".join(result.content for result in results))
+
+
+def _told(change: FileChange, resolution: Resolution) -> ToolResult:
+    name = change.path
     words = f' Their words: "{resolution.reason}".' if resolution.reason else ""
     match resolution.outcome:
         case Outcome.ACCEPTED:
-            return ToolResult(True, f"{_done(proposal.changes)} The user accepted it.{_notes(proposal.changes)}")
+            added, removed = counts(change.before, change.after)
+            verb = "Created" if change.before is None else "Edited"
+            note = f" Note: {change.note}." if change.note else ""
+            return ToolResult(True, f"{verb} {name} (+{added} -{removed}). The user accepted it.{note}")
         case Outcome.MODIFIED:
             return ToolResult(
-                True, f"The user kept only a part or changed it.{words} What changed in {names}:\n{resolution.diff}"
+                True, f"The user kept only a part or changed it.{words} What changed in {name}:\n{resolution.diff}"
             )
         case Outcome.REJECTED:
-            return ToolResult(False, f"The user rejected this edit of {names}.{words} Nothing was changed.")
+            return ToolResult(False, f"The user rejected this edit of {name}.{words} Nothing was changed in it.")
         case Outcome.FAILED:
-            return ToolResult(False, f"The edit of {names} was not applied: {resolution.reason}. Nothing was changed.")
-
-
-def _done(changes: tuple[FileChange, ...]) -> str:
-    parts = []
-    for change in changes:
-        added, removed = counts(change.before, change.after)
-        verb = "Created" if change.before is None else "Edited"
-        parts.append(f"{verb} {change.path} (+{added} -{removed}).")
-    return " ".join(parts)
-
-
-def _notes(changes: tuple[FileChange, ...]) -> str:
-    notes = [change.note for change in changes if change.note]
-    return f" Note: {'; '.join(notes)}." if notes else ""
+            return ToolResult(
+                False, f"The edit of {name} was not applied: {resolution.reason}. Nothing was changed in it."
+            )

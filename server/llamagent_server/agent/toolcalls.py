@@ -1,20 +1,21 @@
-"""One tool call from the model's words to its one result: look up, validate, decide, run, settle."""
+"""Tool calls from the model's words to their one result each: look up, validate, decide, run, settle."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from time import monotonic
 
-from llamagent_server.agent.arguments import BadArguments, Checked, check
+from llamagent_server.agent.arguments import BadArguments, check
 from llamagent_server.agent.context import Window, result_chars
 from llamagent_server.agent.ports import ConsentDecision, Tool, ToolContext, ToolKind, ToolResult
 from llamagent_server.agent.repeats import FAILED_EDITS, SAME_OUTPUTS
-from llamagent_server.agent.review import review
+from llamagent_server.agent.review import Edit, review
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.events import Decision, HarnessDecided, ToolReturned, ToolStarted
 from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
 from llamagent_server.core.policy import EDITS, READ_MODE, READS, REFUSED_BEFORE, Mode, Verdict, may_run
-from llamagent_server.core.proposals import Proposal
+from llamagent_server.core.proposals import FileChange, Proposal, together
 
 RECOVERED = "recovered from a call that was written as text"
 AGAIN = "You made this same call just before; nothing has changed since, so this is the same result. Do something else."
@@ -30,11 +31,29 @@ SAME_OUTPUT = "(The same output as before, {times} times now. Change something b
 ASK_INSTEAD = "Say what it should do instead, or give it what it is missing."
 
 
-async def settle(session: Session, turn: TurnState, call: ToolCall) -> None:
-    """Answer `call` with exactly one result, in the transcript and in the trace."""
-    begun = monotonic()
-    result = await _result(session, turn, call)
-    finish(session, call, result, seconds=monotonic() - begun)
+def batches(session: Session, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ...]]:
+    """`calls` as they are settled: edits in a row go to the person together, all others are done one by one."""
+    edits = {tool.spec.name for tool in session.ports.tools if tool.kind is ToolKind.EDIT}
+    for is_edit, group in groupby(calls, lambda call: call.name in edits):
+        if is_edit:
+            yield tuple(group)
+        else:
+            yield from ((call,) for call in group)
+
+
+async def settle(session: Session, turn: TurnState, calls: Sequence[ToolCall]) -> None:
+    """Answer a batch of `calls`, each with exactly one result, in their order, in the transcript and in the trace."""
+    outcomes: list[tuple[ToolCall, ToolResult | Proposal, float]] = []
+    for call in calls:
+        begun = monotonic()
+        pending = together(c for _, outcome, _ in outcomes if isinstance(outcome, Proposal) for c in outcome.changes)
+        outcomes.append((call, await _outcome(session, turn, call, pending), begun))
+    edits = [Edit(call, outcome) for call, outcome, _ in outcomes if isinstance(outcome, Proposal)]
+    reviewed = iter(await review(session, turn, edits) if edits else ())
+    for call, outcome, begun in outcomes:
+        result = next(reviewed) if isinstance(outcome, Proposal) else outcome
+        turn.repeats.keep(call, result)
+        finish(session, call, result, seconds=monotonic() - begun)
 
 
 def finish(session: Session, call: ToolCall, result: ToolResult, *, seconds: float = 0.0) -> None:
@@ -43,7 +62,9 @@ def finish(session: Session, call: ToolCall, result: ToolResult, *, seconds: flo
     session.trace.emit(ToolReturned(call.id, call.name, result.ok, result.content, result.truncated, round(seconds, 3)))
 
 
-async def _result(session: Session, turn: TurnState, call: ToolCall) -> ToolResult:
+async def _outcome(
+    session: Session, turn: TurnState, call: ToolCall, pending: tuple[FileChange, ...]
+) -> ToolResult | Proposal:
     if turn.stop is not None:
         _decide(session, call, Decision.STOP, "the turn was stopped before this call")
         return ToolResult(False, "Not run: the turn was stopped before this call.")
@@ -53,13 +74,6 @@ async def _result(session: Session, turn: TurnState, call: ToolCall) -> ToolResu
     repeats = tool is None or tool.kind is not ToolKind.COMMAND
     if repeats and (repeated := _repeated(session, turn, call)) is not None:
         return repeated
-    result = await _checked(session, turn, call, tools)
-    turn.repeats.keep(call, result)
-    return result
-
-
-async def _checked(session: Session, turn: TurnState, call: ToolCall, tools: Mapping[str, Tool]) -> ToolResult:
-    tool = tools.get(call.name)
     if tool is None:
         return _refused(session, call, f"There is no tool {call.name!r}. The tools are: {', '.join(tools)}.")
     if call.problem is not None:
@@ -67,7 +81,15 @@ async def _checked(session: Session, turn: TurnState, call: ToolCall, tools: Map
     checked = check(tool.spec, call.arguments)
     if isinstance(checked, BadArguments):
         return _refused(session, call, checked.message)
-    return await _decided(session, turn, replace(call, arguments=checked.arguments), tool, checked)
+    call = replace(call, arguments=checked.arguments)
+    verdict = _decided(session, turn, call, tool.kind, checked.repairs)
+    if verdict.decision is Decision.REFUSE:
+        return ToolResult(False, f"Refused: {verdict.reason}")
+    if tool.kind is ToolKind.COMMAND:
+        return await _command(session, turn, call, tool, asks=verdict.decision is Decision.ASK)
+    if tool.kind is ToolKind.EDIT:
+        return await _edit(session, turn, call, tool, pending)
+    return await _run(session, turn, call, tool)
 
 
 def _repeated(session: Session, turn: TurnState, call: ToolCall) -> ToolResult | None:
@@ -85,24 +107,25 @@ def _repeated(session: Session, turn: TurnState, call: ToolCall) -> ToolResult |
     return replace(again.result, content=f"{again.result.content}\n\n{note}")
 
 
-async def _decided(session: Session, turn: TurnState, call: ToolCall, tool: Tool, checked: Checked) -> ToolResult:
-    verdict = _verdict(session, turn, call, tool.kind)
-    notes = "; ".join(checked.repairs)
+def _decided(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind, repairs: Sequence[str]) -> Verdict:
+    verdict = _verdict(session, turn, call, kind)
+    notes = "; ".join(repairs)
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
     _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)
-    if verdict.decision is Decision.REFUSE:
-        if verdict is REFUSED_BEFORE and turn.repeats.asked_again(_command_of(call)) > 1:
-            _stop(session, turn, "the model asked again and again for a command that you refused")
-        return ToolResult(False, f"Refused: {verdict.reason}")
-    if tool.kind is ToolKind.COMMAND:
-        return await _command(session, turn, call, tool, asks=verdict.decision is Decision.ASK)
-    if tool.kind is ToolKind.EDIT:
-        turn.edits_tried += 1
-    outcome = await _run(session, turn, call, tool)
+    if verdict is REFUSED_BEFORE and turn.repeats.asked_again(_command_of(call)) > 1:
+        _stop(session, turn, "the model asked again and again for a command that you refused")
+    return verdict
+
+
+async def _edit(
+    session: Session, turn: TurnState, call: ToolCall, tool: Tool, pending: tuple[FileChange, ...]
+) -> ToolResult | Proposal:
+    turn.edits_tried += 1
+    outcome = await _run(session, turn, call, tool, pending=pending)
     if isinstance(outcome, Proposal):
         turn.repeats.edit_found(str(call.arguments.get("path")))
-        return await review(session, turn, call, outcome)
-    return _failed_edit(session, turn, call, outcome) if tool.kind is ToolKind.EDIT else outcome
+        return outcome
+    return _failed_edit(session, turn, call, outcome)
 
 
 def _failed_edit(session: Session, turn: TurnState, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -173,13 +196,19 @@ def _same_output(session: Session, turn: TurnState, command: str, result: ToolRe
 
 
 async def _run(
-    session: Session, turn: TurnState, call: ToolCall, tool: Tool, *, network: bool = False
+    session: Session,
+    turn: TurnState,
+    call: ToolCall,
+    tool: Tool,
+    *,
+    network: bool = False,
+    pending: tuple[FileChange, ...] = (),
 ) -> ToolResult | Proposal:
     session.trace.emit(ToolStarted(call.id, call.name))
     window = Window(turn.settings.num_ctx)
     left = window.prompt_limit - session.meter.estimate(session.messages, session.ports.specs)
     room = result_chars(session.meter, left, turn.settings.num_ctx)
-    return await tool.run(call.arguments, ToolContext(call.id, room, network=network))
+    return await tool.run(call.arguments, ToolContext(call.id, room, network, pending))
 
 
 def _stop(session: Session, turn: TurnState, words: str) -> None:

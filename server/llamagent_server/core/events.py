@@ -68,11 +68,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of a proposal, with its counts of added and removed lines."""
+    """One file of a proposal, with its counts of added and removed lines. `note`: what the person should know of it (a
+    match that needed tolerance, a rewrite that drops much)."""
 
     uri: str
     added: int
     removed: int
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,12 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class EditProposed:
+    """`calls` are all that the proposal answers, `call` the first of them; likewise in EditResolved."""
+
     kind: ClassVar[str] = "edit.proposed"
     actor: ClassVar[Actor] = Actor.EDITOR
     call: str
+    calls: tuple[str, ...]
     review_id: str
     files: tuple[ChangedFile, ...]
     diff: str
@@ -160,6 +165,7 @@ class EditResolved:
     kind: ClassVar[str] = "edit.resolved"
     actor: ClassVar[Actor] = Actor.EDITOR
     call: str
+    calls: tuple[str, ...]
     review_id: str
     outcome: Outcome
     reason: str | None = None

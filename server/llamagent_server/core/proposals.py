@@ -1,7 +1,10 @@
 """An edit before the yes: pure data that a person reviews, and the person's answer."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+_SUMMARIES = 4  # that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,26 @@ class Proposal:
 
     summary: str
     changes: tuple[FileChange, ...]
+
+
+def together(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """`changes` in their order, those of one file made one: each began with the text that the one before it gave."""
+    files: dict[str, FileChange] = {}
+    for change in changes:
+        if (earlier := files.get(change.uri)) is not None:
+            notes = dict.fromkeys(note for note in (earlier.note, change.note) if note)
+            change = replace(earlier, after=change.after, note="; ".join(notes))
+        files[change.uri] = change
+    return tuple(files.values())
+
+
+def joined(proposals: Iterable[Proposal]) -> Proposal:
+    """All of `proposals` as one. A file that they leave as it was is no part of it."""
+    every = tuple(proposals)
+    changes = tuple(c for c in together(c for p in every for c in p.changes) if c.before != c.after)
+    summaries = list(dict.fromkeys(proposal.summary for proposal in every))
+    more = [f"and {len(summaries) - _SUMMARIES} more"] if len(summaries) > _SUMMARIES else []
+    return Proposal(", ".join(summaries[:_SUMMARIES] + more), changes)
 
 
 class Outcome(StrEnum):

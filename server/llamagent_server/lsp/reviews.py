@@ -99,7 +99,8 @@ class Reviews:
             annotation=f"llamagent:{review_id}" if reviews or self._client.annotates else None,
             needs_confirmation=reviews,
         )
-        params = types.ApplyWorkspaceEditParams(workspace_edit(planned, proposal.summary, form), proposal.summary)
+        label = _label(proposal)
+        params = types.ApplyWorkspaceEditParams(workspace_edit(planned, label, form), label)
         try:
             return await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
         except AskFailed as problem:
@@ -122,6 +123,12 @@ def _applied(value: object) -> _Said:
     applied = value.get("applied") is True
     stop = not applied and value.get("stop") is True
     return _Said(applied, reason if isinstance(reason, str) and reason else None, stop=stop)
+
+
+def _label(proposal: Proposal) -> str:
+    """What the editor calls the edit, with what the person should know of it."""
+    notes = dict.fromkeys(change.note for change in proposal.changes if change.note)
+    return f"{proposal.summary} ({'; '.join(notes)})" if notes else proposal.summary
 
 
 def _counted(change: FileChange) -> str:

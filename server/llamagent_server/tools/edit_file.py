@@ -7,6 +7,7 @@ from llamagent_server.core.edits import EditProblem, replace
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.processes.threads import off_loop
+from llamagent_server.tools.pending import read_for_edit
 from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.tools.write_file import created
 from llamagent_server.workspace import NewFile, PathProblem, ProblemKind, ProjectWorkspace
@@ -23,11 +24,11 @@ class EditFile:
         {"path": "string", "old_text": "string", "new_text": "string"},
     )
 
-    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:  # noqa: ARG002
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
         path, old, new = (str(arguments[name]) for name in ("path", "old_text", "new_text"))
         if bad := unusable(new, "new_text"):
             return bad
-        found = await self.workspace.read_for_edit(path)
+        found = await read_for_edit(self.workspace, path, context)
         if isinstance(found, PathProblem):
             return await problem(found, path, self.workspace)
         if isinstance(found, NewFile):

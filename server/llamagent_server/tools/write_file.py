@@ -9,6 +9,7 @@ from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.placeholders import placeholder
 from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.processes.threads import off_loop
+from llamagent_server.tools.pending import read_for_edit
 from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.workspace import NewFile, PathProblem, ProjectWorkspace, Snapshot
 from llamagent_server.workspace.names import shown
@@ -25,11 +26,11 @@ class WriteFile:
     kind = ToolKind.EDIT
     spec = tool_spec("write_file", "Create a file with this whole content.", {"path": "string", "content": "string"})
 
-    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:  # noqa: ARG002
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
         path, content = str(arguments["path"]), str(arguments["content"])
         if bad := unusable(content, "The content"):
             return bad
-        found = await self.workspace.read_for_edit(path)
+        found = await read_for_edit(self.workspace, path, context)
         if isinstance(found, PathProblem):
             return await problem(found, path, self.workspace)
         if isinstance(found, NewFile):

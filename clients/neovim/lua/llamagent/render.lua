@@ -176,7 +176,8 @@ local blocks = {
 
   ['edit.proposed'] = function(event, root)
     local names = vim.tbl_map(function(file)
-      return ('%s +%d −%d'):format(files.name(file.uri, root), file.added, file.removed)
+      local note = file.note and (' (%s)'):format(file.note) or ''
+      return ('%s +%d −%d%s'):format(files.name(file.uri, root), file.added, file.removed, note)
     end, event.files or {})
     return with_diff('proposes ' .. table.concat(names, ', '), event.diff, #names == 1, 'LlamagentEditor')
   end,
