@@ -47,7 +47,7 @@ TURN = (
     (0, TurnStarted("Fix the bug\nplease", "m")),
     (1, ModelRequested("r", "qwen", 10, 1)),
     (1, ToolStarted("c", "read_file")),
-    (2, EditProposed("c", "review", (ChangedFile("file:///p/a.py", 1, 1),), "")),
+    (2, EditProposed("c", ("c",), "review", (ChangedFile("file:///p/a.py", 1, 1),), "")),
     (2, ended("done")),
 )
 
