@@ -29,7 +29,7 @@ from llamagent_server.core import edits
 from llamagent_server.core.events import Channel, Event
 from llamagent_server.core.messages import Finish, Json, JsonObject, Latency, Reply, ToolCall, ToolSpec, Usage
 from llamagent_server.core.policy import Mode
-from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.core.proposals import FileChange, Proposal, Replaced
 from llamagent_server.errors import ModelError, UnknownSession
 from llamagent_server.settings import Settings
 
@@ -167,7 +167,29 @@ def answered(proposal: Proposal, project: Project, *, applied: bool, reason: str
     )
 
 
+class MemoryCheckpoints:
+    """Keeps what edits replaced in memory."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, Replaced]] = []
+
+    async def remember(self, session: str, turn: str, replaced: Sequence[Replaced]) -> str | None:  # noqa: ARG002
+        self.kept += [(turn, one) for one in replaced]
+        return None
+
+    async def turns(self, session: str) -> Sequence[str]:  # noqa: ARG002
+        return tuple(dict.fromkeys(turn for turn, _ in self.kept))
+
+    async def of(self, session: str, turns: Sequence[str]) -> Sequence[Replaced] | None:  # noqa: ARG002
+        return tuple(one for turn, one in self.kept if turn in turns)
+
+    async def undone(self, session: str, turns: Sequence[str]) -> None:  # noqa: ARG002
+        self.kept = [row for row in self.kept if row[0] not in turns]
+
+
 class FakeEditor:
+    removes_files = True
+
     def __init__(self, project: Project, reviewer: Reviewer = accept) -> None:
         self.project = project
         self.reviewer = reviewer
@@ -312,11 +334,13 @@ class Desk:
         self.slept: list[float] = []
         self.queues: list[tuple[str, ...]] = []
         self.store = MemoryStore()
+        self.checkpoints = MemoryCheckpoints()
         ids = count(1)
         self.ports = Ports(
             model=lambda: self.model,
             tools=tools(self.project, self.ran),
             editor=self.editor,
+            checkpoints=lambda: self.checkpoints,
             workspace=self.project,
             settings=lambda: self.settings,
             clock=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),

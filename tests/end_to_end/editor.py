@@ -68,6 +68,9 @@ class Editor:
                 assert not path.exists(), "the server creates a file that is there"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
+            elif operation.get("kind") == "delete":
+                self._path(operation["uri"]).unlink()
+                self.texts.pop(operation["uri"], None)
         for uri, edits in edits_by_uri(params["edit"]).items():
             path = self._path(uri)
             if uri in self.texts:

@@ -21,7 +21,6 @@ async def test_it_says_who_it_is_and_what_it_offers() -> None:
     assert result["serverInfo"]["name"] == "llamagent"
     assert result["capabilities"]["experimental"] == {"llamagent": {"protocol": 1}}
     assert "llamagent.ask" in result["capabilities"]["executeCommandProvider"]["commands"]
-    assert "llamagent.retry" not in result["capabilities"]["executeCommandProvider"]["commands"]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ async def test_malformed_notifications_and_replies_are_passed_over() -> None:
     ("params", "words"),
     [
         ({"command": "llamagent.aks"}, "llamagent.ask"),
-        ({"command": "llamagent.retry"}, "There is no command"),
+        ({"command": "llamagent.nothing"}, "There is no command"),
         ({"command": "llamagent.ask"}, "text is missing"),
         ({"command": "llamagent.ask", "arguments": [{"text": "a", "sesion": "b"}]}, "sesion is not known"),
         ({"command": "llamagent.ask", "arguments": [{"text": 5}]}, "text must be a string"),

@@ -54,6 +54,7 @@ export interface Retry {
   session?: string;
   turn?: string;
   text?: string;
+  undo?: boolean;
 }
 
 export interface PullModel {
@@ -232,7 +233,7 @@ export interface CommandTable {
   resume: { arguments: StoredSession; result: SessionRef };
   delete_session: { arguments: StoredSession; result: SessionRef };
   trace: { arguments: TraceSince; result: { events: TraceEvent[] } };
-  undo_turn: { arguments: TurnArguments; result: { proposed: string[]; outcome: string } };
+  undo_turn: { arguments: TurnArguments; result: { proposed: string[]; outcome: string; reason?: string } };
   export: { arguments: Export; result: { text: string } };
   trust: { arguments: Trust; result: { folder: string; trusted: boolean } };
   complete: { arguments: Complete; result: { items: CompletionItem[] } };

@@ -1,10 +1,13 @@
 /** Takes the pictures of the README and of the three themes: `node test-out/shots.js FOLDER [WIDTH]`. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { call } from "./harness/fakes";
-import { Stage } from "./harness/stage";
+import { checkTools, VSIX } from "./harness/places";
+import { install, startBrowser } from "./harness/server";
+import { Window } from "./harness/window";
 
 const THEMES = { dark: "Dark Modern", light: "Light Modern", contrast: "Default High Contrast" };
 const APP = `def invoice(items):
@@ -39,14 +42,17 @@ const REPLIES = [
 ];
 
 async function main(folder: string, width: number, only?: string): Promise<void> {
+  checkTools();
   mkdirSync(folder, { recursive: true });
-  const stage = await Stage.start();
+  const extensions = mkdtempSync(join(tmpdir(), "llamagent-shots-"));
+  install(VSIX, extensions);
+  const browser = await startBrowser();
   for (const [name, theme] of Object.entries(THEMES)) {
     if (only !== undefined && only !== name) {
       continue;
     }
     const settings = { "workbench.colorTheme": theme };
-    const window = await stage.open({
+    const window = await Window.open(browser, extensions, {
       files: { "app.py": APP },
       replies: REPLIES,
       settings,
@@ -75,7 +81,7 @@ async function main(folder: string, width: number, only?: string): Promise<void>
       await window.close();
     }
   }
-  await stage.stop();
+  await browser.close();
 }
 
 const [, , folder = "shots", width = "1700", only] = process.argv;

@@ -73,7 +73,7 @@ class Conversations:
         stored = self._store().open(session)
         told = replay(stored.records)
         trace = Trace(stored.journal.session, stored.journal, self._listener, self._ports.clock, last_seq=told.last_seq)
-        resumed = Session(self._ports, stored.journal, trace, told.messages)
+        resumed = Session(self._ports, stored.journal, trace, told)
         return self._keep(
             Conversation(resumed, Turns(resumed, self._on_queue), title=stored.title, problem=stored.problem)
         )

@@ -34,7 +34,10 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
     Raises LlamagentError when the turn failed; cancelled, it ends with `stop_reason` CANCELLED.
     """
     session.trace.turn, session.trace.step = turn.id, 0
+    session.begin(turn.id, turn.mode.value, (text, shown, files))
     session.trace.emit(TurnStarted(shown, turn.settings.model, files))
+    for words in turn.notices:
+        session.trace.emit(Notice(Level.WARNING, words))
     reason, answer, error = StopReason.ERROR, "", "an internal error; the log has more"
     try:
         await session.ports.prepare(lambda words: session.trace.emit(Notice(Level.WARNING, words)))

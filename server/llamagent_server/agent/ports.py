@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from llamagent_server.core.events import Channel, Event, EventBody
 from llamagent_server.core.messages import Json, JsonObject, Message, Reply, ToolSpec
-from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.core.proposals import FileChange, Proposal, Replaced
 from llamagent_server.errors import ModelError
 
 # --- Model ---------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class ReviewAnswer:
     applied: bool
     reason: str | None
     base: tuple[str | None, ...]
-    expected: tuple[str, ...]
+    expected: tuple[str | None, ...]
     now: tuple[str | None, ...]
     stop: bool = False
 
@@ -194,6 +194,11 @@ class SaveReport:
 class Editor(Protocol):
     """The person's editor. No answer of any kind is a yes; none of these raises but for CancelledError, which also
     takes the question down in the editor."""
+
+    @property
+    def removes_files(self) -> bool:
+        """Whether a proposal may remove a file."""
+        ...
 
     async def review(self, review_id: str, proposal: Proposal) -> ReviewAnswer: ...
 
@@ -268,6 +273,26 @@ class Store(Protocol):
 
     def open(self, session: str) -> Stored:
         """Raises UnknownSession."""
+        ...
+
+
+class Checkpoints(Protocol):
+    """What accepted edits replaced, so that it can be undone. Never raises."""
+
+    async def remember(self, session: str, turn: str, replaced: Sequence[Replaced]) -> str | None:
+        """Keep it; what the person should know of it (kept no longer, not kept) is returned."""
+        ...
+
+    async def turns(self, session: str) -> Sequence[str]:
+        """The turns that changed something and were not undone, in their order."""
+        ...
+
+    async def of(self, session: str, turns: Sequence[str]) -> Sequence[Replaced] | None:
+        """What these turns replaced, in that order; None where a text of it is not kept any more."""
+        ...
+
+    async def undone(self, session: str, turns: Sequence[str]) -> None:
+        """Note that these turns were undone."""
         ...
 
 

@@ -140,6 +140,33 @@ class StoredTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """`proposed` are the URIs of the files in the proposal; `outcome` is what became of it, or "nothing"."""
+
+    proposed: tuple[str, ...]
+    outcome: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """Paths below the workspace's first folder."""
+
+    created: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPulled:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TrustReport:
     folder: str
     trusted: bool

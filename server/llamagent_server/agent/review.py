@@ -7,9 +7,9 @@ from llamagent_server.agent.ports import ReviewAnswer, ToolResult
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.diffs import counts, unified
-from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved
+from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved, Level, Notice
 from llamagent_server.core.messages import ToolCall
-from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Resolution, joined
+from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced, Resolution, joined
 
 MADE = (Outcome.ACCEPTED, Outcome.MODIFIED)
 UNDONE = "Together with the other edits of your reply this leaves {name} as it was. Nothing was changed in it."
@@ -49,6 +49,9 @@ async def _reviewed(
     session.trace.emit(EditResolved(calls[0], calls, review_id, whole.outcome, reason=whole.reason, diff=whole.diff))
     if whole.outcome in MADE:
         turn.changes += 1
+        told = await session.ports.checkpoints().remember(session.id, turn.id, replaced(proposal, answer))
+        if told is not None:
+            session.trace.emit(Notice(Level.WARNING, told))
     if answer.stop:
         turn.stop = Stop("You refused the edit and stopped the turn.", refused=True)
     return {change.uri: _part(whole, proposal, answer, index) for index, change in enumerate(proposal.changes)}
@@ -63,6 +66,19 @@ def _part(whole: Resolution, proposal: Proposal, answer: ReviewAnswer, index: in
     if resolution.outcome is Outcome.FAILED and whole.outcome in MADE:
         return Resolution(Outcome.REJECTED, answer.reason)
     return resolution
+
+
+def replaced(proposal: Proposal, answer: ReviewAnswer) -> tuple[Replaced, ...]:
+    """What the accepted edit changed, file by file."""
+    return tuple(
+        Replaced(change.path, change.uri, _plain(base), _plain(now))
+        for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True)
+        if base != now
+    )
+
+
+def _plain(text: str | None) -> str | None:
+    return None if text is None else text.removeprefix("\ufeff")
 
 
 def resolve(proposal: Proposal, answer: ReviewAnswer) -> Resolution:

@@ -6,10 +6,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from llamagent_server.agent.context import Meter
-from llamagent_server.agent.ports import Clock, Editor, Journal, Model, NewId, Tool, Workspace
+from llamagent_server.agent.ports import Checkpoints, Clock, Editor, Journal, Model, NewId, Tool, Workspace
 from llamagent_server.agent.trace import Trace
 from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
-from llamagent_server.core.records import cleared_record, compacted_record, message_record
+from llamagent_server.core.records import (
+    Replayed,
+    TurnMark,
+    cleared_record,
+    compacted_record,
+    kept_before,
+    message_record,
+    rewound_record,
+    turn_record,
+)
 from llamagent_server.core.transcript import Transcript
 from llamagent_server.settings import Settings
 
@@ -33,6 +42,7 @@ class Ports:
     model: Callable[[], Model]
     tools: tuple[Tool, ...]
     editor: Editor
+    checkpoints: Callable[[], Checkpoints]
     workspace: Workspace
     settings: Callable[[], Settings]
     clock: Clock
@@ -50,12 +60,14 @@ class Ports:
 class Session:
     """A conversation in memory, written through to its journal with every message."""
 
-    def __init__(self, ports: Ports, journal: Journal, trace: Trace, messages: Iterable[Message] = ()) -> None:
+    def __init__(self, ports: Ports, journal: Journal, trace: Trace, told: Replayed | None = None) -> None:
+        """`told` is what the journal tells of a conversation that is gone on with."""
         self.id = journal.session
         self.ports = ports
         self.journal = journal
         self.trace = trace
-        self.transcript = Transcript(messages)
+        self.transcript = told.transcript if told else Transcript()
+        self.turns: dict[str, TurnMark] = dict(told.turns) if told else {}
         self.meter = Meter()
         self.rewrites = 0  # each may have taken results out of the model's sight
         self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
@@ -84,9 +96,24 @@ class Session:
         elif not isinstance(self.messages[0], SystemMessage):
             self.rewrite((SystemMessage(self.ports.system_prompt()), *self.messages))
 
+    def begin(self, turn: str, mode: str, ask: tuple[str, str, tuple[str, ...]]) -> None:
+        """Note that a turn begins here; `ask` is what the model gets, what the person typed, and what went along."""
+        text, shown, files = ask
+        self.turns[turn] = TurnMark(self.transcript, len(self.transcript), mode, text, shown, files)
+        self.journal.append(turn_record(turn, mode))
+
+    def rewind(self, turn: str) -> None:
+        """Go back to what the conversation was before `turn`. In the journal nothing is erased."""
+        self.transcript = Transcript(self.turns[turn].messages)
+        self.turns = kept_before(self.turns, turn)
+        self.rewrites += 1
+        self.meter.forget()
+        self.journal.append(rewound_record(turn))
+
     def clear(self) -> None:
         """Forget the conversation so far."""
         self.transcript = Transcript()
+        self.turns = {}
         self.meter.forget()
         self.journal.append(cleared_record())
 

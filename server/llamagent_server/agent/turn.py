@@ -24,6 +24,7 @@ class TurnState:
     edits_made: int = 0
     commands_run: int = 0
     repeats: Repeats = field(default_factory=Repeats)
+    notices: tuple[str, ...] = ()  # told when the turn begins
     steering: list[str] = field(default_factory=list)
     stop: "Stop | None" = None
 

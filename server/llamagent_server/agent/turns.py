@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from llamagent_server.agent.loop import run_turn
 from llamagent_server.agent.results import TurnResult
+from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import StopReason, TurnUsage
@@ -19,12 +20,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a turn is about: `text` is what the model gets, `shown` what the person typed, `files` what went along."""
+    """What a turn is about: `text` is what the model gets, `shown` what the person typed, `files` what went along.
+    `notices` are told when it begins."""
 
     text: str
     shown: str
     files: tuple[str, ...] = ()
     mode: Mode = Mode.AGENT
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -77,6 +80,12 @@ class Turns:
             self._run(turn)
         return turn
 
+    def put_first(self, ask: Ask) -> Turn:
+        """Queue `ask` before all that wait; within `alone`, so that it is what runs next."""
+        turn = self._new(ask)
+        self._waiting.appendleft(turn)
+        return turn
+
     async def alone(self, work: Coroutine[None, None, T]) -> T:
         """Do `work` on the session while no turn runs; asks meanwhile wait in the queue."""
         self._reserved = True
@@ -87,11 +96,16 @@ class Turns:
             self._start_waiting()
 
     def steer(self, ask: Ask) -> Turn:
-        """Let `ask` join the running turn before its next step; without one, it is a turn of its own."""
+        """Let `ask` join the running turn before its next step; without one, it is a turn of its own.
+
+        Raises ContextOverflow where it would not fit together with what was asked before.
+        """
         if self._running is None or self._state is None:
             return self.start(ask)
-        self._state.steering.append(ask.text)
         running = self._running
+        together = "\n\n".join([running.ask.text, *self._state.steering, ask.text])
+        require_room(self._session, self._session.ports.settings(), together)
+        self._state.steering.append(ask.text)
         return Turn(running.id, running.session, ask, running._ended, lambda _: False)
 
     def cancel(self) -> bool:
@@ -116,7 +130,7 @@ class Turns:
 
     def _run(self, turn: Turn) -> None:
         settings = self._session.ports.settings()
-        state = TurnState(turn.id, turn.ask.mode, settings, monotonic())
+        state = TurnState(turn.id, turn.ask.mode, settings, monotonic(), notices=turn.ask.notices)
         self._running, self._state = turn, state
         self._task = asyncio.get_running_loop().create_task(self._whole(turn, state), name=turn.id)
 

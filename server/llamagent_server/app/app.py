@@ -17,9 +17,12 @@ from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
+from llamagent_server.app.undoing import NOTHING, retried, retry_ask, taken_back, undo
+from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
-from llamagent_server.errors import BadArgument
+from llamagent_server.core.proposals import Outcome
+from llamagent_server.errors import BadArgument, RequestError
 from llamagent_server.processes.shell import ShellRunner
 from llamagent_server.settings import SETTINGS, Settings
 from llamagent_server.tools.base import make_tools
@@ -45,6 +48,7 @@ class App:
             model=self._models.current,
             tools=make_tools(self.workspace, ShellRunner(lambda: self.settings), self._grounds.skill_text),
             editor=connection.editor,
+            checkpoints=self._grounds.checkpoints,
             workspace=self.workspace,
             settings=lambda: self.settings,
             clock=lambda: datetime.now(UTC),
@@ -100,6 +104,45 @@ class App:
         ask = Ask(ask_text(text, attachments, room + len(text)), text, labels, mode)
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 
+    async def retry(
+        self, session: str | None, turn: str | None, text: str | None, *, undo: bool
+    ) -> Turn | results.TurnResult:
+        """Begin a turn again, or with other words, from before it; the later ones are out of the conversation.
+
+        With `undo` the way back from their edits is proposed first, and nothing else happens where that is refused.
+        Raises BadArgument, Busy, UnknownSession; RequestError where there is no way back.
+        """
+        known = self._known(session)
+        known.idle()
+        name = retried(known.session, turn, text)
+        return await known.turns.alone(self._from_before(known, name, text, undo=undo))
+
+    async def _from_before(
+        self, known: Conversation, turn: str, text: str | None, *, undo: bool
+    ) -> Turn | results.TurnResult:
+        notices: tuple[str, ...] = ()
+        if undo:
+            done = await taken_back(known.session, self._ports, self.workspace, turn)
+            if done.outcome == Outcome.REJECTED:
+                return results.TurnResult("", known.id, turn, StopReason.REFUSED, 0, TurnUsage())
+            if done.outcome == Outcome.FAILED:
+                raise RequestError(done.reason or "The edits were not undone.", hint="Retry without `undo`.")
+            notices = (done.reason,) if done.reason and done.outcome != NOTHING else ()
+        again = retry_ask(known.session.turns[turn], text, notices)
+        known.session.rewind(turn)
+        return known.turns.put_first(again)
+
+    async def undo_turn(self, session: str | None, turn: str | None) -> results.Undone:
+        """Propose to take back what a turn changed: the named one, else the last that changed something."""
+        known = self._known(session)
+        known.idle()
+        if turn is None:
+            changed = await self._ports.checkpoints().turns(known.id)
+            if not changed:
+                return results.Undone((), NOTHING, "No turn of this conversation has changed a file.")
+            turn = changed[-1]
+        return await known.turns.alone(undo(known.session, self._ports, self.workspace, (turn,)))
+
     async def cancel(self, session: str | None) -> results.Cancelled:
         if session is None and self._conversations.current is None:
             return results.Cancelled(False)
@@ -133,6 +176,7 @@ class App:
             current.idle().clear()
             self._conversations.forget(current.id)
             self._grounds.store().forget(current.id)
+            self._grounds.checkpoints().forget(current.id)
         return await self.new()
 
     async def compact(self, session: str | None) -> results.Compacted:
@@ -248,6 +292,7 @@ class App:
         row = await self._row(session)
         self._conversations.forget(session)
         self._grounds.store().delete(session)
+        self._grounds.checkpoints().forget(session)
         return results.SessionRef(session, row.title if row else "", row.messages if row else 0)
 
     async def trace(self, session: str | None, since: int | None) -> results.StoredTrace:

@@ -16,6 +16,7 @@ from llamagent_server.errors import BadArgument
 from llamagent_server.processes.environment import own_programs
 from llamagent_server.settings import validate_one
 from llamagent_server.settings_load import Loaded, Problem, Sources, load
+from llamagent_server.store.checkpoints import FileCheckpoints
 from llamagent_server.store.config_files import read_config_files
 from llamagent_server.store.places import user_folder
 from llamagent_server.store.sessions import SessionStore
@@ -43,6 +44,7 @@ class Grounds:
         self._session: dict[str, Json] = {}
         self._told: set[str] = set()
         self._store = self._made_store()
+        self._checkpoints = self._made_checkpoints()
         self.notes = ""
         self.loaded: Loaded = self._load()
 
@@ -125,6 +127,7 @@ class Grounds:
         self._folder = _first(folders)
         self._answer = None
         self._store = self._made_store()
+        self._checkpoints = self._made_checkpoints()
         self.reload()
 
     def set_for_session(self, key: str, value: Json) -> Changed:
@@ -197,6 +200,12 @@ class Grounds:
 
     def store(self) -> SessionStore:
         return self._store
+
+    def checkpoints(self) -> FileCheckpoints:
+        return self._checkpoints
+
+    def _made_checkpoints(self) -> FileCheckpoints:
+        return FileCheckpoints(self._folder.path if self._folder else None)
 
     def _made_store(self) -> SessionStore:
         return SessionStore(self._folder.path if self._folder else None, trusted=self._trusted_to_keep)

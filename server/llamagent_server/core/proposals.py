@@ -13,7 +13,8 @@ class FileChange:
 
     `path` is relative to the workspace, with `/`. `before` is None for a file that does not exist yet. Both texts are
     exactly as the editor has them (line ends kept, no byte order mark). `version` is the document's version where the
-    file is open, else None. `note` labels a match that needed tolerance ("" = exact).
+    file is open, else None. `note` labels a match that needed tolerance ("" = exact). `removes`: the file goes away,
+    and `after` is empty.
     """
 
     path: str
@@ -22,6 +23,20 @@ class FileChange:
     after: str
     version: int | None = None
     note: str = ""
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What an accepted edit changed in one file, as it was read back: its text before and after, None = no such file.
+
+    `path` and `uri` as in FileChange; the texts without byte order mark.
+    """
+
+    path: str
+    uri: str
+    before: str | None
+    after: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,16 @@
 
 type       fields
 session    id, created, model, version: the first line
+turn       id, mode: a turn begins
 message    role and what that role carries, in the order of the conversation
 event      event: one trace event as it was sent
 compacted  messages: the whole conversation from here on
 cleared    the conversation so far is forgotten
+rewound    turn: from here on the conversation is what it was before that turn
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from llamagent_server.core.messages import (
     AssistantMessage,
@@ -30,12 +32,43 @@ Record = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """A conversation as its journal tells it. `dropped` counts records that no conversation could contain."""
+class TurnMark:
+    """A turn in its conversation: the first `length` messages of `before` are what it began with.
 
-    messages: tuple[Message, ...]
+    `text` is what the model got, `shown` what the person typed, `files` what went along.
+    """
+
+    before: Transcript
+    length: int
+    mode: str = ""
+    text: str = ""
+    shown: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.before.first(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A conversation as its journal tells it. `dropped` counts records that no conversation could contain. `turns` are
+    those that are still a part of it, by their ids, in their order."""
+
+    transcript: Transcript
     last_seq: int
     dropped: int = 0
+    turns: Mapping[str, TurnMark] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.transcript.messages
+
+
+def kept_before(turns: Mapping[str, TurnMark], turn: str) -> dict[str, TurnMark]:
+    """Those of `turns` that came before `turn`."""
+    names = list(turns)
+    return {name: turns[name] for name in names[: names.index(turn)]}
 
 
 def session_record(session: str, created: str, model: str) -> dict[str, Json]:
@@ -52,6 +85,14 @@ def compacted_record(messages: Iterable[Message]) -> dict[str, Json]:
 
 def cleared_record() -> dict[str, Json]:
     return {"type": "cleared"}
+
+
+def turn_record(turn: str, mode: str) -> dict[str, Json]:
+    return {"type": "turn", "id": turn, "mode": mode}
+
+
+def rewound_record(turn: str) -> dict[str, Json]:
+    return {"type": "rewound", "turn": turn}
 
 
 def message_record(message: Message) -> dict[str, Json]:
@@ -128,6 +169,8 @@ def _parse_call(value: Json) -> ToolCall | None:
 class _Replay:
     transcript: Transcript = field(default_factory=Transcript)
     dropped: int = 0
+    turns: dict[str, TurnMark] = field(default_factory=dict)
+    wordless: str | None = None  # the turn whose task is the next message of the person
 
     def add(self, message: Message | None) -> None:
         if message is None:
@@ -139,6 +182,31 @@ class _Replay:
             self.transcript.append(message)
         except MalformedTranscript:
             self.dropped += 1
+        if self.wordless is not None and isinstance(message, UserMessage) and message.task:
+            self.turns[self.wordless] = replace(self.turns[self.wordless], text=message.content)
+            self.wordless = None
+
+    def begin(self, turn: str, mode: str = "") -> None:
+        settle(self.transcript, INTERRUPTED)
+        self.turns[turn] = TurnMark(self.transcript, len(self.transcript), mode)
+        self.wordless = turn
+
+    def started(self, event: Mapping[str, Json]) -> None:
+        """The event `turn.started`. Older journals have no other sign of a turn."""
+        turn, files = str(event.get("turn")), event.get("files")
+        if turn not in self.turns:
+            self.begin(turn)
+        named = tuple(map(str, files)) if isinstance(files, list) else ()
+        self.turns[turn] = replace(self.turns[turn], shown=str(event.get("text") or ""), files=named)
+
+    def rewind(self, turn: str) -> None:
+        if turn in self.turns:
+            self.transcript = Transcript(self.turns[turn].messages)
+            self.turns = kept_before(self.turns, turn)
+
+    def clear(self) -> None:
+        self.transcript = Transcript()
+        self.turns = {}
 
 
 def replay(records: Iterable[Record]) -> Replayed:
@@ -155,15 +223,21 @@ def replay(records: Iterable[Record]) -> Replayed:
                 for fields in messages if isinstance(messages, list) else []:
                     state.add(parse_message(fields) if isinstance(fields, dict) else None)
             case "cleared":
-                state.transcript = Transcript()
+                state.clear()
+            case "turn":
+                state.begin(str(record.get("id")), str(record.get("mode") or ""))
+            case "rewound":
+                state.rewind(str(record.get("turn")))
             case "event":
                 event = record.get("event")
                 seq = event.get("seq") if isinstance(event, dict) else None
                 last_seq = max(last_seq, seq) if isinstance(seq, int) else last_seq
+                if isinstance(event, dict) and event.get("kind") == "turn.started":
+                    state.started(event)
             case _:
                 pass
     settle(state.transcript, INTERRUPTED)
-    return Replayed(state.transcript.messages, last_seq, state.dropped)
+    return Replayed(state.transcript, last_seq, state.dropped, state.turns)
 
 
 def settle(transcript: Transcript, content: str) -> tuple[ToolMessage, ...]:

@@ -36,6 +36,10 @@ class Transcript:
         """The calls that have no result yet, in the order in which the model made them."""
         return tuple(self._pending.values())
 
+    def first(self, count: int) -> tuple[Message, ...]:
+        """The first `count` messages; they never change."""
+        return tuple(self._messages[:count])
+
     def __len__(self) -> int:
         return len(self._messages)
 

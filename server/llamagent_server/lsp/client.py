@@ -19,8 +19,8 @@ class RootFolder:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`process_id` is the editor's; `annotates`: it knows change annotations; `creates_files`: it takes CreateFile;
-    `action_literals`: a code action need not be a bare command."""
+    """`process_id` is the editor's; `annotates`: it knows change annotations; `creates_files` and `deletes_files`: it
+    takes CreateFile, DeleteFile; `action_literals`: a code action need not be a bare command."""
 
     name: str
     process_id: int | None
@@ -32,6 +32,7 @@ class Client:
     applies_edits: bool
     document_changes: bool
     creates_files: bool
+    deletes_files: bool
     annotates: bool
     shows_progress: bool
     shows_documents: bool
@@ -59,6 +60,7 @@ def read_client(params: JsonMap) -> Client:
         applies_edits=_at(able, "workspace", "applyEdit") is True,
         document_changes=changes,
         creates_files=changes and isinstance(operations, list) and "create" in operations,
+        deletes_files=changes and isinstance(operations, list) and "delete" in operations,
         annotates=isinstance(edit.get("changeAnnotationSupport"), dict),
         shows_progress=_at(able, "window", "workDoneProgress") is True,
         shows_documents=_at(able, "window", "showDocument", "support") is True,

@@ -70,10 +70,22 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
     turn = app.start_turn(
         asked.text, session=asked.session, attachments=attached, mode=Mode(asked.mode), steer=asked.steer
     )
-    has_bar = session.progress.attach(turn.id, turn.cancel, token)
     if asked.detach:
+        session.progress.attach(turn.id, turn.cancel, token)
         session.detach(turn)
         return Started(turn.session, turn.id)
+    return await _result(session, turn, token)
+
+
+async def _retry(session: EditorSession, asked: wire.Retry, token: Token | None) -> TurnResult:
+    app = await session.app()
+    begun = await app.retry(asked.session, asked.turn, asked.text, undo=asked.undo)
+    return begun if isinstance(begun, TurnResult) else await _result(session, begun, token)
+
+
+async def _result(session: EditorSession, turn: "Turn", token: Token | None) -> TurnResult:
+    """Wait for the end of a turn that has not begun yet, and stop it when the request is cancelled."""
+    has_bar = session.progress.attach(turn.id, turn.cancel, token)
     try:
         return await turn.result()
     except asyncio.CancelledError:
@@ -128,4 +140,10 @@ def _described(command: wire.Command) -> dict[str, Json]:
     return {"name": command.id, "title": command.title, "help": command.help, "arguments": arguments}
 
 
-_DOORS: dict[str, Door] = {"ask": _ask, "ask_about": _ask_about, "complete": _complete, "help": _help}
+_DOORS: dict[str, Door] = {
+    "ask": _ask,
+    "ask_about": _ask_about,
+    "retry": _retry,
+    "complete": _complete,
+    "help": _help,
+}

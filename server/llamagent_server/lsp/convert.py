@@ -13,11 +13,11 @@ from llamagent_server.lsp.wire import Range
 @dataclass(frozen=True, slots=True)
 class Planned:
     """One file's edit as it will be sent: `base` is the text that is there (None = no such file), `version` that of the
-    open document."""
+    open document; `after` None removes the file."""
 
     uri: str
     base: str | None
-    after: str
+    after: str | None
     version: int | None
 
 
@@ -60,11 +60,14 @@ def text_edits(base: str | None, after: str, encoding: Encoding) -> list[types.T
 def workspace_edit(planned: Sequence[Planned], summary: str, form: Form) -> types.WorkspaceEdit:
     """All of `planned` as one edit in the client's form. `summary` names it for the person."""
     if not form.document_changes:
-        return types.WorkspaceEdit(changes={p.uri: text_edits(p.base, p.after, form.encoding) for p in planned})
+        return types.WorkspaceEdit(changes={p.uri: text_edits(p.base, p.after or "", form.encoding) for p in planned})
     operations: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
     for file in planned:
         if file.base is None and form.creates_files:
             operations.append(types.CreateFile(file.uri, annotation_id=form.annotation))
+        if file.after is None:
+            operations.append(types.DeleteFile(file.uri, annotation_id=form.annotation))
+            continue
         operations.append(_document_edit(file, form))
     if form.annotation is None:
         return types.WorkspaceEdit(document_changes=operations)
@@ -73,7 +76,7 @@ def workspace_edit(planned: Sequence[Planned], summary: str, form: Form) -> type
 
 
 def _document_edit(file: Planned, form: Form) -> types.TextDocumentEdit:
-    plain = text_edits(file.base, file.after, form.encoding)
+    plain = text_edits(file.base, file.after or "", form.encoding)
     edits: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = [*plain]
     if form.annotation is not None:
         edits = [types.AnnotatedTextEdit(form.annotation, edit.range, edit.new_text) for edit in plain]

@@ -69,6 +69,10 @@ class ConnectedEditor:
         self._words = words(client.locale)
         self._edited: dict[str, FileChange] = {}  # accepted edits that the disk may not hold yet, by the URI's key
 
+    @property
+    def removes_files(self) -> bool:
+        return self._client.deletes_files
+
     async def review(self, review_id: str, proposal: Proposal) -> ReviewAnswer:
         answer = await self._reviews.review(review_id, proposal)
         for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True):

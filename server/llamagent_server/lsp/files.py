@@ -42,11 +42,17 @@ class Files:
     async def settled(self, uris: Sequence[str], expected: Sequence[str | None] | None) -> tuple[str | None, ...]:
         """The texts once they are as `expected`, or as they are after SETTLE_SECONDS."""
         deadline = _now() + SETTLE_SECONDS
+        gone = {uri for uri, text in zip(uris, expected or (), strict=False) if text is None}
         while True:
             generation = self._documents.generation
-            now = await self.texts(uris)
+            now = tuple([await self._text(uri, removed=uri in gone) for uri in uris])
             if now == expected or not await self._documents.changed(generation, deadline - _now()):
                 return now
+
+    async def is_there(self, uri: str) -> bool:
+        """Whether there is such a file on disk."""
+        place = await self._workspace().resolve(uri, Purpose.READ)
+        return not isinstance(place, PathProblem)
 
     async def on_disk(self, uri: str) -> bool:
         """Whether the file holds what the open document shows. No for what cannot be compared."""
@@ -64,6 +70,8 @@ class Files:
 
     async def _planned(self, change: FileChange) -> Planned:
         base = await self._base(change)
+        if change.removes:
+            return self._removed(change, base)
         document = self._documents.get(change.uri)
         version = document.version if document else None
         mark = _BOM if base is not None and base.startswith(_BOM) else ""
@@ -76,6 +84,12 @@ class Files:
         if after is None:
             raise Refused(f"{change.path} was changed meanwhile, in the lines that the edit is about")
         return Planned(change.uri, base, after, version)
+
+    def _removed(self, change: FileChange, base: str | None) -> Planned:
+        """Only what still is as it was shown goes away. Raises Refused."""
+        if base is None or base.removeprefix(_BOM) != change.before:
+            raise Refused(f"{change.path} was changed meanwhile, so it is not removed")
+        return Planned(change.uri, base, None, None)
 
     async def _base(self, change: FileChange) -> str | None:
         """What the edit will be applied to: the document's text where it is open, for ranges count in that."""
@@ -95,9 +109,10 @@ class Files:
             if not await self._documents.changed(generation, deadline - _now()):
                 raise Refused(f"the editor still shows {change.path} as it was before it changed on disk: reload it")
 
-    async def _text(self, uri: str) -> str | None:
+    async def _text(self, uri: str, *, removed: bool = False) -> str | None:
+        """`removed`: the file should be gone, and then it does not matter what is still open."""
         document = self._documents.get(uri)
-        if document is not None:
+        if document is not None and not (removed and not await self.is_there(uri)):
             return document.text
         found = await self._workspace().read(uri, max_bytes=disk.EDIT_BYTES)
         return found.text if isinstance(found, Snapshot) else None

@@ -74,7 +74,7 @@ class Reviews:
 
     async def _no(self, proposal: Proposal, reason: str | None) -> ReviewAnswer:
         there = await self._files.texts([change.uri for change in proposal.changes])
-        return ReviewAnswer(False, reason, there, tuple(change.after for change in proposal.changes), there)
+        return ReviewAnswer(False, reason, there, tuple(_expected(change) for change in proposal.changes), there)
 
     # --- The question ----------------------------------------------------------------------------------------------
 
@@ -129,6 +129,10 @@ def _label(proposal: Proposal) -> str:
     """What the editor calls the edit, with what the person should know of it."""
     notes = dict.fromkeys(change.note for change in proposal.changes if change.note)
     return f"{proposal.summary} ({'; '.join(notes)})" if notes else proposal.summary
+
+
+def _expected(change: FileChange) -> str | None:
+    return None if change.removes else change.after
 
 
 def _counted(change: FileChange) -> str:

@@ -197,7 +197,7 @@ COMMANDS: tuple[Command, ...] = (
         "delete_session", "Delete a conversation", "Delete a stored conversation.", StoredSession, results.SessionRef
     ),
     Command("trace", "Trace", "Show the stored events of a conversation.", TraceSince, results.StoredTrace),
-    Command("undo_turn", "Undo a turn", "Propose to undo what a turn changed.", TurnArguments, None),
+    Command("undo_turn", "Undo a turn", "Propose to undo what a turn changed.", TurnArguments, results.Undone),
     Command("export", "Export", "Give the conversation as text.", Export, None),
     Command("trust", "Trust", "Trust a folder, or stop trusting it.", Trust, results.TrustReport),
     Command("complete", "Complete", "Complete the words of a prompt.", Complete, results.Completions),

@@ -74,9 +74,12 @@ class LoadSkill:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
+    """Without `turn` the last one is meant. `undo`: the way back from its edits is proposed first."""
+
     session: str | None = None
     turn: str | None = None
     text: str | None = None
+    undo: bool = False
 
 
 @dataclass(frozen=True, slots=True)

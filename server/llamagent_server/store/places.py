@@ -1,7 +1,9 @@
 """Our own folders, the user's and a project's, and writing there: whole, private, and through no link."""
 
 import contextlib
+import hashlib
 import os
+import re
 import secrets
 import stat
 import time
@@ -57,6 +59,15 @@ def user_place(*parts: str) -> Place:
 def project_place(folder: Path) -> Place:
     """The project's own folder of ours."""
     return Place(real(folder), (PROJECT_FOLDER,))
+
+
+def workspace_name(folder: Path | None) -> str:
+    """What the workspace is called in the user's folder: its name and a hash of its path."""
+    if folder is None:
+        return "no-folder"
+    path = real(folder)
+    name = re.sub(r"[^0-9A-Za-z_-]+", "-", path.name).strip("-")[:40] or "folder"
+    return f"{name}-{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def is_home(folder: Path) -> bool:

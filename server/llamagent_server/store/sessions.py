@@ -5,7 +5,6 @@ under the project's name and a hash of its path.
 """
 
 import contextlib
-import hashlib
 import os
 import re
 import secrets
@@ -80,7 +79,7 @@ class SessionStore:
     ) -> None:
         self._clock = clock
         self._trusted = trusted
-        self._private = places.user_place(FOLDER, _private_name(folder))
+        self._private = places.user_place(FOLDER, places.workspace_name(folder))
         self._project = places.project_place(folder) if folder is not None else None
         self.problem: str | None = None
         if self._project is not None and (reason := places.obstacle(self._project.below(FOLDER))) is not None:
@@ -264,14 +263,6 @@ def _open_ours(entry: _Entry, data: bytes) -> Stored:
     replay = journal.parse(data)
     goes_on = FileJournal(entry.id, entry.place, entry.name, whole=replay.whole)
     return Stored(goes_on, replay.records, title=summarise(data).title, problem=replay.damaged)
-
-
-def _private_name(folder: Path | None) -> str:
-    if folder is None:
-        return "no-folder"
-    path = places.real(folder)
-    name = re.sub(r"[^0-9A-Za-z_-]+", "-", path.name).strip("-")[:40] or "folder"
-    return f"{name}-{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def _files(place: Place) -> Iterator[_Entry]:

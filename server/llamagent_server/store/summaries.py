@@ -15,8 +15,10 @@ _NO_TASK = b'"task":false}'
 _ASSISTANT = b'{"type":"message","role":"assistant",'
 _CLEARED = b'{"type":"cleared"'
 _TITLE = b'{"type":"title",'
+_TURN = b'{"type":"turn",'
+_REWOUND = b'{"type":"rewound",'
 _TORN = b'{"type":"' + TORN_TYPE.encode() + b'"'
-_TELLING = (_USER, _ASSISTANT, _CLEARED, _TITLE, _TORN)
+_TELLING = (_USER, _ASSISTANT, _CLEARED, _TITLE, _TURN, _REWOUND, _TORN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ def summarise(data: bytes) -> Summary:
     if rest.endswith(b"}") and _parsed(rest):  # whole but for the line's end
         lines.append(rest)
     title, messages, bad = "", 0, set()
+    at_turns: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines):
         if not (line.startswith(_LINE) and line.endswith(b"}")):
             bad.add(number)
@@ -56,6 +59,10 @@ def summarise(data: bytes) -> Summary:
             title, messages = "", 0
         elif line.startswith(_TITLE):
             title = short_title(_text(_parsed(line), "title")) or title
+        elif line.startswith(_TURN):
+            at_turns[_text(_parsed(line), "id")] = title, messages
+        elif line.startswith(_REWOUND):
+            title, messages = at_turns.get(_text(_parsed(line), "turn"), (title, messages))
         elif line.startswith(_TORN):
             bad.discard(number - 1)
     header = _parsed(lines[0]) if lines else {}

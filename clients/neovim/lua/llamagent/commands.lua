@@ -26,7 +26,7 @@ M.SERVER = {
     arguments = {} },
   { name = 'clear', title = 'Clear', help = 'Forget the current conversation and begin another.', arguments = {} },
   { name = 'retry', title = 'Retry', help = 'Do a turn again, or with other words.',
-    arguments = { 'session', 'turn', 'text' }, takes = 'text' },
+    arguments = { 'session', 'turn', 'text', 'undo' }, takes = 'text' },
   { name = 'context', title = 'Context', help = 'Show what fills the context window.', arguments = { 'session' } },
   { name = 'config', title = 'Settings', help = 'Show the settings and where each comes from.', arguments = {} },
   { name = 'init', title = 'Set up the project', help = "Create the project's llamagent files.", arguments = {} },

@@ -1,15 +1,18 @@
 /** What a person does with mouse and keys, in the installed extension with the real daemon and a scripted model. */
 
 import * as assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { Browser } from "playwright-core";
+
 import { call, type Reply } from "../harness/fakes";
-import { EXTENSION } from "../harness/places";
-import { Stage } from "../harness/stage";
+import { checkTools, EXTENSION, VSIX } from "../harness/places";
+import { install, startBrowser } from "../harness/server";
 import { until } from "../harness/waiting";
-import type { Options, Window } from "../harness/window";
+import { type Options, Window } from "../harness/window";
 
 const APP = "def invoice(items):\n    total = 0\n    for i in items:\n        total += i\n    return total\n";
 const edit = (oldText: string, newText: string, path = "app.py"): Reply =>
@@ -17,14 +20,20 @@ const edit = (oldText: string, newText: string, path = "app.py"): Reply =>
 const done = { content: "All done." };
 
 describe("the installed extension", () => {
-  let stage: Stage;
+  let browser: Browser;
+  let extensions: string;
   let window: Window | undefined;
 
   before(async () => {
-    stage = await Stage.start();
+    checkTools();
+    extensions = mkdtempSync(join(tmpdir(), "llamagent-installed-"));
+    install(VSIX, extensions);
+    browser = await startBrowser();
   });
 
-  after(() => stage.stop());
+  after(async () => {
+    await browser.close();
+  });
 
   afterEach(async function () {
     if (this.currentTest?.state === "failed" && window !== undefined) {
@@ -36,7 +45,7 @@ describe("the installed extension", () => {
   });
 
   const open = async (options: Options): Promise<Window> => {
-    window = await stage.open({ files: { "app.py": APP }, ...options });
+    window = await Window.open(browser, extensions, { files: { "app.py": APP }, ...options });
     return window;
   };
   const app = (at: Window): string => readFileSync(join(at.workspace, "app.py"), "utf8");
@@ -187,7 +196,7 @@ describe("the installed extension", () => {
   });
 
   it("tells in the panel where no model server listens", async () => {
-    const at = await open({ machine: { "llamagent.url": "http://127.0.0.1:9" } });
+    const at = await open({ settings: { "llamagent.url": "http://127.0.0.1:9" } });
     await at.openPanel();
     await at.ask("Anyone?");
     await text(at, "127.0.0.1:9");
@@ -223,15 +232,19 @@ describe("the installed extension", () => {
 
   it("keeps the words of two windows apart", async () => {
     const at = await open({ replies: [{ content: "First window." }, { content: "Second window." }] });
+    const other = await browser.newPage({ viewport: { width: 1700, height: 1000 } });
     await at.openPanel();
     await at.ask("Who?");
     await text(at, "First window.");
-    const second = await at.beside({ "b.py": "b = 1\n" });
+    const folder = mkdtempSync(join(tmpdir(), "llamagent-two-"));
+    writeFileSync(join(folder, "b.py"), "b = 1\n");
+    const second = at.beside(other, folder);
+    await second.load();
     await second.openPanel();
     await second.ask("Who?");
     await text(second, "Second window.");
     assert.equal(await second.panel.getByText("First window.").count(), 0);
     assert.equal(await at.panel.getByText("Second window.").count(), 0);
-    await second.page.goto("about:blank");
+    await other.close();
   });
 });
