@@ -72,7 +72,7 @@ class Emacs:
     def until_asked(self, text: str) -> str:
         """Wait until a question with `text` is in the minibuffer; all of it."""
         shown = "(let ((w (active-minibuffer-window))) (and w (with-current-buffer (window-buffer w) (buffer-string))))"
-        found = f"(let ((s {shown})) (and s (string-match-p (regexp-quote {_string(text)}) s) (format \"%s\" s)))"
+        found = f'(let ((s {shown})) (and s (string-match-p (regexp-quote {_string(text)}) s) (format "%s" s)))'
         return str(self.until(found, f"a question with {text!r}"))
 
     def until_said(self, text: str) -> None:
@@ -91,7 +91,9 @@ class Emacs:
         return None if value is None else str(value)
 
     def until_text(self, path: Path, expected: str) -> None:
-        same = f"(let ((b {_buffer(path)})) (and b (equal (with-current-buffer b (buffer-string)) {_string(expected)})))"
+        same = (
+            f"(let ((b {_buffer(path)})) (and b (equal (with-current-buffer b (buffer-string)) {_string(expected)})))"
+        )
         self.until(same, f"{path.name} is {expected!r}")
 
     def modified(self, path: Path) -> bool:

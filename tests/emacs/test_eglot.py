@@ -56,9 +56,7 @@ def test_show_diff_puts_the_diff_into_the_question(editor: Emacs, model: FakeOll
     editor.until_text(folder / "a.py", RIGHT)
 
 
-def test_a_new_file_is_an_edit_that_eglot_asks_about_once_more(
-    editor: Emacs, model: FakeOllama, folder: Path
-) -> None:
+def test_a_new_file_is_an_edit_that_eglot_asks_about_once_more(editor: Emacs, model: FakeOllama, folder: Path) -> None:
     model.add(call("write_file", path="b.py", content="x = 1\n"), say("Made."))
     editor.ask("Make b.py")
     editor.until_asked("proposes an edit: b.py")
@@ -127,3 +125,27 @@ def test_the_result_of_a_command_and_its_failure_are_messages(editor: Emacs) -> 
     editor.until_said('llamagent: (:allowed ["make test"])')
     editor.eval('(with-current-buffer "a.py" (llamagent--do "set_temperature" :value 9) t)')
     editor.until_said("from 0 to 2")
+
+
+def test_a_comment_asks_by_a_code_action(editor: Emacs, model: FakeOllama, folder: Path) -> None:
+    editor.begin(folder, f"# llamagent: fix add\n{WRONG}")
+    model.add(FIX, say("Done."))
+    editor.type("\x1bxeglot-code-actions\r")
+    editor.until_asked("Pick an action")
+    editor.type("Ask\t\r")
+    editor.until_asked("proposes an edit")
+    editor.type("Accept\r")
+    editor.until_text(folder / "a.py", f"# llamagent: fix add\n{RIGHT}")
+    editor.until_said("Done.")
+    assert "fix add" in model.requests[-2].json["messages"][-1]["content"]
+
+
+def test_a_region_is_explained_by_a_code_action(editor: Emacs, model: FakeOllama) -> None:
+    model.add(say("It takes b away from a."))
+    editor.type("\x1b<\x00\x0e\x0e")
+    editor.until("(with-current-buffer (window-buffer) (use-region-p))")
+    editor.type("\x1bxeglot-code-actions\r")
+    editor.until_asked("Pick an action")
+    editor.type("Explain\t\r")
+    editor.until_said("It takes b away from a.")
+    assert "return a - b" in model.requests[-1].json["messages"][-1]["content"]
