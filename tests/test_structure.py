@@ -36,6 +36,7 @@ ROOM_OF = {
     "settings_load": "settings",
     "doctor": "cli",
     "demo": "cli",
+    "export": "cli",
     "__main__": "cli",
     "__init__": "errors",
 }

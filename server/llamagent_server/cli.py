@@ -1,4 +1,7 @@
-"""argv -> serve | ask | chat | demo | doctor, and nothing else. Each imports its world late: starts are measured."""
+"""argv -> serve | ask | chat | demo | doctor | export, and nothing else.
+
+Each imports its world late: starts are measured.
+"""
 
 import argparse
 import os
@@ -130,9 +133,16 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     _add_overrides(parser)
 
 
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="its id, or its number in the list: 1 is the newest")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="(default: markdown)")
+    _add_folder(parser)
+
+
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    words = "the project's folder (default: this one)"
-    parser.add_argument("--dir", type=_folder, default=".", metavar="D", help=words)
+    words = "the project's folder (default: what LLAMAGENT_WORKDIR names, else this one)"
+    default = os.environ.get("LLAMAGENT_WORKDIR") or "."
+    parser.add_argument("--dir", "--workspace", type=_folder, default=default, metavar="D", help=words)
 
 
 def _add_log_file(parser: argparse.ArgumentParser) -> None:
@@ -196,6 +206,12 @@ def _doctor(given: argparse.Namespace) -> int:
     return doctor(_overrides(given), given.dir)
 
 
+def _export(given: argparse.Namespace) -> int:
+    from llamagent_server.export import export
+
+    return export(given.session, given.format, given.dir)
+
+
 def _demo(_given: argparse.Namespace) -> int:
     from llamagent_server.demo import demo
 
@@ -257,5 +273,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "let the model answer or do something, once", _add_ask, _ask),
     Command("chat", "talk with the model", _add_conversation, _chat),
     Command("demo", "see it work: a tiny model does a small job in a temporary folder", lambda _: None, _demo),
+    Command("export", "write a stored conversation as Markdown or JSON", _add_export, _export),
     Command("doctor", "look for what is missing or wrong, and say what to do", _add_doctor, _doctor),
 )

@@ -125,5 +125,10 @@ class Busy(RequestError):
     kind = ErrorKind.BUSY
 
 
+TRUST = "Trust the folder first, if you know what is in it."
+
+
 class Untrusted(RequestError):
+    """It belongs to a folder that the person does not trust."""
+
     kind = ErrorKind.UNTRUSTED

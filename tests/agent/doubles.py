@@ -134,6 +134,7 @@ class Project:
 
     texts: dict[str, str] = field(default_factory=dict)
     generation: int = 0
+    no_commands: str | None = None
 
     def describe(self) -> str:
         return "The project folder is `proj`."

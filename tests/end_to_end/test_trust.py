@@ -120,7 +120,7 @@ async def test_somebody_elses_conversation_is_seen_only_after_trust(project: Pat
     with FakeOllama() as server:
         async with editor(project, home, url=server.url, trusted=False) as ed:
             assert (await ed.command("sessions"))["sessions"] == []
-            assert (await ed.failing("resume", ref="theirs"))["data"]["kind"] == "unknown_session"
+            assert (await ed.failing("resume", ref="theirs"))["data"]["kind"] == "untrusted"
         async with editor(project, home, url=server.url, trusted=None) as ed:
             ed.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
             assert [row["id"] for row in (await ed.command("sessions"))["sessions"]] == ["theirs"]
@@ -169,3 +169,44 @@ async def test_a_conversation_begun_with_the_question_of_trust_is_the_users_own_
         for trusted in (True, False):
             async with editor(project, home, url=server.url, trusted=trusted) as ed:
                 assert [row["id"] for row in (await ed.command("sessions"))["sessions"]] == [asked["session"]]
+
+
+@pytest.mark.parametrize("trusted", [False, None])
+async def test_what_belongs_to_a_folder_that_is_not_trusted_says_so(
+    project: Path, home: Path, trusted: bool | None
+) -> None:
+    (project / ".llamagent/skills").mkdir(parents=True)
+    (project / ".llamagent/skills/deploy.md").write_text("---\ndescription: Deploy\n---\nrm -rf\n")
+    (project / ".llamagent/sessions").mkdir()
+    (project / ".llamagent/sessions/2026-01-01_00-00-00.json").write_text(
+        '{"id": "2026-01-01_00-00-00", "title": "evil", "messages": [{"role": "user", "content": "evil"}]}'
+    )
+    with FakeOllama(replies=[call("load_skill", name="deploy"), say("ok")]) as server:
+        async with editor(project, home, url=server.url, trusted=trusted) as ed:
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][1]
+            for command, arguments in (
+                ("load_skill", {"name": "deploy"}),
+                ("resume", {"ref": "2026-01-01_00-00-00"}),
+                ("export", {"session": "2026-01-01_00-00-00"}),
+                ("delete_session", {"ref": "2026-01-01_00-00-00"}),
+            ):
+                error = await ed.failing(command, **arguments)
+                assert (error["data"]["kind"], "rm" in str(error)) == ("untrusted", False), command
+                assert "Trust the folder" in error["data"]["hint"]
+            assert (await ed.failing("load_skill", name="deplo"))["data"]["kind"] == "unknown_skill"
+            await ed.ask("go")
+    assert "not trusted" in ed.of("tool.returned")[0]["content"]
+
+
+async def test_without_a_folder_a_command_is_refused_before_anybody_is_asked(project: Path, home: Path) -> None:
+    script = [call("run_command", command="touch ran"), call("run_command", command="  "), say("ok")]
+    with FakeOllama(replies=script) as server:
+        async with editor(project, home, url=server.url) as ed:
+            gone = {"added": [], "removed": [{"uri": project.as_uri(), "name": project.name}]}
+            await ed.client.notify("workspace/didChangeWorkspaceFolders", {"event": gone})
+            await ed.ask("go")
+            assert ed.asked("llamagent/consent") == []
+            assert "No folder is open" in (await ed.failing("init"))["message"]
+    decided = [(event["decision"], event["reason"]) for event in ed.of("harness.decided")]
+    assert decided[0] == ("refuse", "no folder is open, so there is nowhere to run a command")
+    assert "Refused: no folder is open" in ed.of("tool.returned")[0]["content"]

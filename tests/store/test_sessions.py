@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from llamagent_server.agent.ports import Journal
 from llamagent_server.core.messages import AssistantMessage, Json, ToolCall, ToolMessage, UserMessage
 from llamagent_server.core.records import cleared_record, event_record, message_record, replay, session_record
-from llamagent_server.errors import BadArgument, UnknownSession
+from llamagent_server.errors import BadArgument, UnknownSession, Untrusted
 from llamagent_server.store import places
 from llamagent_server.store.journal import FileJournal, encode, parse
 from llamagent_server.store.sessions import SessionStore
@@ -124,7 +124,7 @@ def test_a_project_that_nobody_trusts_is_neither_written_nor_listed(project: Pat
     session = stored(store, "hello")
     assert sorted(project.rglob("*")) == before
     assert [row.id for row in store.sessions()] == [session]
-    with pytest.raises(UnknownSession):
+    with pytest.raises(Untrusted):
         store.open("planted")
     assert places.user_folder() in (places.user_folder() / "sessions").rglob("*.jsonl").__next__().parents
 
@@ -136,7 +136,7 @@ def test_before_anyone_was_asked_only_ones_own_conversation_is_seen(project: Pat
     session = stored(store, "hello")
     assert (shelf / f"{session}.jsonl").exists() and [row.id for row in store.sessions()] == [session]
     assert store.open(session).title == "hello"
-    with pytest.raises(UnknownSession):
+    with pytest.raises(Untrusted):
         store.open("planted")
     answer[0] = True
     assert {row.id for row in store.sessions()} == {session, "planted"}

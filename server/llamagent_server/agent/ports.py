@@ -222,6 +222,11 @@ class Workspace(Protocol):
         """Counts up with every change to an open buffer: an earlier result may be stale once it moved."""
         ...
 
+    @property
+    def no_commands(self) -> str | None:
+        """Why no command can run here, None where one can."""
+        ...
+
     def describe(self) -> str:
         """One short paragraph for the first message of a conversation: the folders, by name."""
         ...

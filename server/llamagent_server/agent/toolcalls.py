@@ -147,6 +147,11 @@ def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) 
     if kind is ToolKind.EDIT:
         return EDITS
     command = _command_of(call)
+    # What cannot run is not asked for either.
+    if (why := session.ports.workspace.no_commands) is not None:
+        return Verdict(Decision.REFUSE, why)
+    if not command.strip():
+        return Verdict(Decision.REFUSE, "the command is empty")
     if turn.repeats.was_refused(command):
         return REFUSED_BEFORE
     if command in session.allowed:

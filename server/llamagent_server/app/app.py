@@ -17,8 +17,11 @@ from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
+from llamagent_server.app.setting_up import set_up
 from llamagent_server.app.undoing import NOTHING, retried, retry_ask, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
+from llamagent_server.core.exporting import Conversation as Exportable
+from llamagent_server.core.exporting import document
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import Outcome
@@ -221,6 +224,10 @@ class App:
 
     # --- Settings --------------------------------------------------------------------------------------------------
 
+    async def init(self) -> results.Initialized:
+        await self._grounds.settle_for_setting_up()
+        return await set_up(self.workspace, self._ports.editor, self._ports.new_id)
+
     async def config(self) -> results.ConfigReport:
         loaded = self._grounds.loaded
         values = {field.name: getattr(loaded.settings, field.name) for field in fields(loaded.settings)}
@@ -280,6 +287,14 @@ class App:
                 for row in self._grounds.store().sessions()
             )
         )
+
+    async def export(self, session: str | None, format: str) -> results.Exported:  # noqa: A002 - its name on the wire
+        if session is None and self._conversations.current is None:
+            raise BadArgument("There is nothing to export yet: no conversation has begun.")
+        name = session or self._known(None).id
+        stored = self._grounds.store().open(name)
+        known = Exportable(name, stored.title, stored.records)
+        return results.Exported(document(known, format))
 
     async def resume(self, ref: int | str) -> results.SessionRef:
         session = await self._id(ref)

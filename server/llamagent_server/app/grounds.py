@@ -5,14 +5,14 @@ A workspace that nobody trusted brings nothing.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from llamagent_server.agent.results import Allowed, Changed, TrustReport
 from llamagent_server.app.connection import Connection
 from llamagent_server.core.messages import Json
-from llamagent_server.errors import BadArgument
+from llamagent_server.errors import TRUST, BadArgument, RequestError, Untrusted
 from llamagent_server.processes.environment import own_programs
 from llamagent_server.settings import validate_one
 from llamagent_server.settings_load import Loaded, Problem, Sources, load
@@ -90,6 +90,14 @@ class Grounds:
         """What does not count, and why, in words for the person."""
         found = (*map(str, self.loaded.problems), self._trust.problem, self._store.problem, *self._shelf().problems)
         return tuple(problem for problem in found if problem)
+
+    async def settle_for_setting_up(self) -> None:
+        """Raises RequestError where no folder is open, Untrusted where the person does not trust it."""
+        await self.settle()
+        if self._folder is None:
+            raise RequestError("No folder is open, so there is no project to set up.", hint="Open a folder first.")
+        if self.trusted is False:
+            raise Untrusted("This folder is not trusted, so what `init` makes would not count.", hint=TRUST)
 
     def trust(self, folder: str, *, trusted: bool) -> TrustReport:
         """Remember the person's word on a folder. Raises BadArgument."""
@@ -192,8 +200,14 @@ class Grounds:
         return tuple(self._shelf().skills.values())
 
     def skill_text(self, name: str) -> str:
-        """Raises UnknownSkill."""
-        return self._shelf().get(name).text
+        """Raises UnknownSkill; Untrusted for one of a project that the person does not trust."""
+        shelf = self._shelf()
+        if name not in shelf.skills and name in self._distrusted_skills():
+            raise Untrusted(f"The skill {name} is the project's, and this folder is not trusted.", hint=TRUST)
+        return shelf.get(name).text
+
+    def _distrusted_skills(self) -> Collection[str]:
+        return read_skills(self._folder.path).skills if self._folder is not None and not self.trusted else ()
 
     def _shelf(self) -> Shelf:
         return read_skills(self._trusted_folder)

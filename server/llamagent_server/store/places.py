@@ -112,9 +112,9 @@ def make_folder(place: Place, mode: int = PRIVATE_FOLDER) -> None:
             os.mkdir(prefix + name, mode, dir_fd=folder)
 
 
-def create(place: Place, name: str, data: bytes = b"") -> None:
+def create(place: Place, name: str, data: bytes = b"", *, mode: int = PRIVATE_FILE) -> None:
     """A new file. Raises OSError, FileExistsError where there is one."""
-    fd = _open(place, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    fd = _open(place, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         os.write(fd, data)
     finally:
@@ -227,9 +227,9 @@ def _inside(place: Place) -> Iterator[tuple[int | None, str]]:
         yield None, f"{place.path}{os.sep}"
 
 
-def _open(place: Place, name: str, flags: int) -> int:
+def _open(place: Place, name: str, flags: int, mode: int = PRIVATE_FILE) -> int:
     with _inside(place) as (folder, prefix):
-        fd = os.open(prefix + name, flags | _FLAGS | getattr(os, "O_NONBLOCK", 0), PRIVATE_FILE, dir_fd=folder)
+        fd = os.open(prefix + name, flags | _FLAGS | getattr(os, "O_NONBLOCK", 0), mode, dir_fd=folder)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise NotOrdinary("it is not an ordinary file")

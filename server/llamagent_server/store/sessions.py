@@ -15,18 +15,18 @@ from pathlib import Path
 
 from llamagent_server.agent.ports import Clock, Stored
 from llamagent_server.core.messages import Json, JsonObject
-from llamagent_server.errors import BadArgument, RequestError, UnknownSession
+from llamagent_server.errors import TRUST, BadArgument, RequestError, UnknownSession, Untrusted
 from llamagent_server.store import journal, places
 from llamagent_server.store.foreign import Foreign, read_foreign
 from llamagent_server.store.journal import Beginning, FileJournal
 from llamagent_server.store.places import Place
+from llamagent_server.store.project_files import IGNORE
 from llamagent_server.store.summaries import Summary, summarise, utc
 
 FOLDER = "sessions"
 OURS = ".jsonl"
 THEIRS = ".json"  # the terminal agent's
 MARK = ".mine"
-IGNORE = b"# Written by llamagent: conversations are private.\nsessions/\n"
 # Of a longer journal the list reads the beginning only; one longer than the second is not opened.
 LISTED_BYTES = 64 * 1024 * 1024
 OPENED_BYTES = 512 * 1024 * 1024
@@ -141,14 +141,14 @@ class SessionStore:
 
     def forget(self, session: str) -> None:
         """Delete a conversation that its person has cleared, if it is stored at all and can be deleted."""
-        with contextlib.suppress(UnknownSession, RequestError):
+        with contextlib.suppress(RequestError):
             self.delete(session)
 
     def events(self, session: str, since: int) -> tuple[dict[str, Json], ...]:
         """The stored trace events after the sequence number `since`; none of a conversation that is not stored yet."""
         try:
             entry = self._find(session)
-        except UnknownSession:
+        except (UnknownSession, Untrusted):
             return ()
         if entry.suffix == THEIRS:
             return ()
@@ -226,6 +226,8 @@ class SessionStore:
             for suffix in (OURS, THEIRS) if self._counts(place)(session) else ():
                 if (entry := _entry(place, session, suffix)) is not None:
                     return entry
+        if any(entry.id == session for place in self._places for entry in _files(place)):
+            raise Untrusted(f"The conversation {session} is the project's, and this folder is not trusted.", hint=TRUST)
         raise UnknownSession(f"There is no stored conversation {session!r}.", hint="List them with `sessions`.")
 
     def _read(self, entry: _Entry, max_bytes: int) -> bytes:
@@ -255,7 +257,7 @@ class SessionStore:
         if self._project is not None and place == self._project.below(FOLDER):
             places.make_folder(self._project, mode=0o777)  # shared as the project is, but for the conversations
             with contextlib.suppress(FileExistsError):
-                places.create(self._project, ".gitignore", IGNORE)
+                places.create(self._project, ".gitignore", IGNORE.encode(), mode=0o666)
         places.make_folder(place)
 
 

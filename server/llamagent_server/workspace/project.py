@@ -95,6 +95,10 @@ class ProjectWorkspace:
         """Where commands run: the first folder."""
         return self._folders[0].path if self._folders else None
 
+    @property
+    def no_commands(self) -> str | None:
+        return None if self._folders else "no folder is open, so there is nowhere to run a command"
+
     def describe(self) -> str:
         if not self._folders:
             return "No folder is open: only files that are open in the editor can be read and edited."
