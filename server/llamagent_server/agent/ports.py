@@ -73,6 +73,13 @@ class ModelInfo:
     remote_host: str | None = None
 
 
+Tell: TypeAlias = Callable[[str, int | None], None]  # words, and per cent where they are known
+
+
+def untold(_words: str, _percent: int | None) -> None:
+    """Nobody watches."""
+
+
 class Model(Protocol):
     """A model server. Methods other than `chat` raise `ModelError`."""
 
@@ -91,9 +98,9 @@ class Model(Protocol):
 
     async def list_models(self) -> Sequence[ModelInfo]: ...
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Get what is needed before a first request. What must be fetched is fetched only after `consent` said yes to
-        words that name what, how large and from where."""
+        words that name what, how large and from where; `tell` hears how far it is, from any thread."""
         ...
 
     async def close(self) -> None:

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 
 from llamagent_server.agent import results
@@ -13,10 +12,13 @@ from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.app.bars import OpenBar, shown
 from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
+from llamagent_server.app.pulling import pull
+from llamagent_server.app.reports import config_report, model_rows, session_rows
 from llamagent_server.app.setting_up import set_up
 from llamagent_server.app.undoing import NOTHING, retried, retry_ask, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
@@ -27,7 +29,7 @@ from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import Outcome
 from llamagent_server.errors import BadArgument, RequestError
 from llamagent_server.processes.shell import ShellRunner
-from llamagent_server.settings import SETTINGS, Settings
+from llamagent_server.settings import Settings
 from llamagent_server.tools.base import make_tools
 from llamagent_server.workspace import Folder, ProjectWorkspace
 
@@ -158,7 +160,12 @@ class App:
         await self._grounds.settle(tell)
         await self._grounds.read_notes(self.workspace)
         self.workspace.set_ripgrep(self.settings.ripgrep)
-        await self._models.prepare(self._connection.ask_download)
+        await self._get_model()
+
+    async def _get_model(self) -> None:
+        """Raises ModelError."""
+        ask = self._connection.ask_download
+        await shown(self._connection.open_bar, lambda tell: self._models.prepare(ask, tell))
 
     def _system_prompt(self) -> str:
         return system_prompt(
@@ -186,7 +193,7 @@ class App:
         known = self._known(session)
         if len(known.idle().messages) < 2:
             raise BadArgument("There is nothing to compact yet: the conversation is empty.")
-        await self._models.prepare(self._connection.ask_download)
+        await self._get_model()
         done = await known.turns.alone(compact(known.session, self.settings, spend=nothing_spent, force=True))
         return results.Compacted(done.summary, done.tokens_before, done.tokens_after)
 
@@ -229,29 +236,17 @@ class App:
         return await set_up(self.workspace, self._ports.editor, self._ports.new_id)
 
     async def config(self) -> results.ConfigReport:
-        loaded = self._grounds.loaded
-        values = {field.name: getattr(loaded.settings, field.name) for field in fields(loaded.settings)}
-        rows = tuple(
-            results.SettingInfo(row.key, _plain(values[row.key]), loaded.origins[row.key], row.workspace_may_set)
-            for row in SETTINGS
-        )
-        return results.ConfigReport(rows, self._grounds.problems())
+        return config_report(self._grounds.loaded, self._grounds.problems())
 
     async def models(self) -> results.Models:
-        current = self.settings.model
         listed = await self._models.current().list_models()
-        return results.Models(
-            tuple(
-                results.ModelRow(
-                    model.name,
-                    model.name == current,
-                    model.size,
-                    None if model.capabilities is None else tuple(sorted(model.capabilities)),
-                    model.context_length,
-                )
-                for model in listed
-            )
-        )
+        return results.Models(model_rows(listed, self.settings.model))
+
+    async def pull_model(self, name: str, *, open_bar: OpenBar | None = None) -> results.ModelPulled:
+        """Have Ollama fetch a model, after a yes. Raises BadArgument, ModelError."""
+        model, ask = self._models.current(), self._connection.ask_download
+        await shown(open_bar or self._connection.open_bar, lambda tell: pull(model, name, ask, tell))
+        return results.ModelPulled(name)
 
     async def set_model(self, value: str) -> results.Changed:
         return self._grounds.set_for_session("model", value)
@@ -273,20 +268,7 @@ class App:
     async def sessions(self) -> results.Sessions:
         await self._grounds.settle(listing=True)
         current = self._conversations.current
-        return results.Sessions(
-            tuple(
-                results.SessionRow(
-                    row.id,
-                    row.title,
-                    row.updated,
-                    row.model,
-                    row.messages,
-                    current is not None and current.id == row.id,
-                    row.damaged or None,
-                )
-                for row in self._grounds.store().sessions()
-            )
-        )
+        return results.Sessions(session_rows(self._grounds.store().sessions(), current.id if current else None))
 
     async def export(self, session: str | None, format: str) -> results.Exported:  # noqa: A002 - its name on the wire
         if session is None and self._conversations.current is None:
@@ -327,13 +309,3 @@ class App:
         if not 1 <= number <= len(rows):
             raise BadArgument(f"There is no conversation number {number}: there are {len(rows)}.")
         return rows[number - 1].id
-
-
-def _plain(value: object) -> Json:
-    match value:
-        case tuple():
-            return [_plain(item) for item in value]
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return str(value)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from llamagent_server.agent.ports import Editor, TraceListener
 from llamagent_server.agent.turns import Turn
+from llamagent_server.app.bars import OpenBar
 from llamagent_server.core.messages import Json
 from llamagent_server.workspace import Buffers, Folder
 
@@ -15,7 +16,8 @@ class Connection:
 
     `trusted` is the editor's word on the workspace, None where it gave none: then the user's trust file decides, and
     `ask_trust` asks once for a folder that the file does not name. `ask_download` asks whether something may be
-    fetched, given what, how large and from where. `on_queue` is told a session's waiting turns.
+    fetched, given what, how large and from where. `open_bar` shows the
+    progress of what takes long. `on_queue` is told a session's waiting turns.
     """
 
     folders: tuple[Folder, ...]
@@ -28,4 +30,5 @@ class Connection:
     listener: TraceListener
     on_queue: Callable[[str, tuple[Turn, ...]], None]
     ask_trust: Callable[[Folder], Awaitable[bool]]
+    open_bar: OpenBar
     ask_download: Callable[[str], Awaitable[bool]]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from llamagent_server.agent.ports import Model
+from llamagent_server.agent.ports import Model, Tell
 from llamagent_server.providers.base import PROVIDERS
 from llamagent_server.providers.config import ProviderConfig, provider_config
 from llamagent_server.settings import Settings
@@ -26,9 +26,9 @@ class Models:
             self._config, self._model = config, PROVIDERS[settings.provider](config)
         return self._model
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell) -> None:
         """Get what the model needs before it can be asked, with the person's yes. Raises ModelError."""
-        await self.current().prepare(consent)
+        await self.current().prepare(consent, tell)
 
     async def close(self) -> None:
         self._let_go()

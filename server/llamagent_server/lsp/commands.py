@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from llamagent_server.agent.results import Cancelled, Completions, Started, TurnResult
+from llamagent_server.agent.results import Cancelled, Completions, ModelPulled, Started, TurnResult
 from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
@@ -114,6 +114,11 @@ async def _stopped(turn: "Turn") -> None:
             return
 
 
+async def _pull_model(session: EditorSession, asked: wire.PullModel, token: Token | None) -> ModelPulled:
+    app = await session.app()
+    return await app.pull_model(asked.name, open_bar=lambda cancel: session.progress.open_work(cancel, token))
+
+
 async def _complete(session: EditorSession, asked: wire.Complete, _: Token | None) -> Completions:
     text = Text(asked.text, session.client.encoding)
     app = await session.app()
@@ -144,6 +149,7 @@ _DOORS: dict[str, Door] = {
     "ask": _ask,
     "ask_about": _ask_about,
     "retry": _retry,
+    "pull_model": _pull_model,
     "complete": _complete,
     "help": _help,
 }

@@ -22,6 +22,7 @@ SERVED = (
     "config",
     "init",
     "models",
+    "pull_model",
     "set_model",
     "set_temperature",
     "set_num_ctx",

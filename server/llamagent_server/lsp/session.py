@@ -87,6 +87,7 @@ class EditorSession:
                 listener=self._listen,
                 on_queue=self._queue_changed,
                 ask_trust=lambda folder: self.editor.ask_trust(str(folder.path)),
+                open_bar=self.progress.open_work,
                 ask_download=self.editor.ask_download,
             )
             self._app = App(connection)

@@ -186,7 +186,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("config", "Settings", "Show the settings and where each comes from.", NoArguments, results.ConfigReport),
     Command("init", "Set up the project", "Create the project's llamagent files.", NoArguments, results.Initialized),
     Command("models", "Models", "List the models that the server has.", NoArguments, results.Models),
-    Command("pull_model", "Pull a model", "Download a model.", PullModel, None),
+    Command("pull_model", "Pull a model", "Download a model.", PullModel, results.ModelPulled),
     Command("set_model", "Choose the model", "Use another model from now on.", SetModel, results.Changed),
     Command("set_temperature", "Set the temperature", "From 0 to 2.", SetTemperature, results.Changed),
     Command("set_num_ctx", "Set the context length", "In tokens.", SetNumCtx, results.Changed),

@@ -29,6 +29,7 @@ class Words:
     download: str = "llamagent needs to download {what}. Download it?"
     yes: str = "Download"
     no: str = "Not now"
+    downloading: str = "llamagent downloads a model"
     working: str = "llamagent works"
     step: str = "Step {number}: {what}"
     answer_in: str = "The whole answer is in {path}"

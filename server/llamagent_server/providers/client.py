@@ -60,7 +60,7 @@ async def stream(http: HttpRequest, reading: Reading, place: Place) -> AsyncGene
     """Send a chat request and read its reply to the end. Raises ModelError."""
     try:
         async with exchange(http) as response:
-            await _accept(response, place)
+            await accept(response, place)
             while not reading.done and (data := await response.chunk()):
                 for delta in reading.feed(data, response.head.content_type):
                     yield delta
@@ -75,7 +75,7 @@ async def fetch_json(http: HttpRequest, place: Place) -> dict[str, Json]:
     """The JSON object that answers a request. Raises ModelError."""
     try:
         async with exchange(http) as response:
-            await _accept(response, place)
+            await accept(response, place)
             body = await response.read(_MAX_ANSWER_BYTES)
     except ModelUnreachable as error:
         error.hint = error.hint or place.start
@@ -143,7 +143,8 @@ def incomplete(*, anything: bool) -> ModelFailed:
     return ModelFailed("The model server ended the connection without a reply.", hint=hint, retryable=True)
 
 
-async def _accept(response: Response, place: Place) -> None:
+async def accept(response: Response, place: Place) -> None:
+    """Raises what an answer other than 200 says."""
     head = response.head
     if head.status != 200:
         raise to_error(read_body(head.status, await response.read(MAX_ERROR_BYTES), head.location), place)

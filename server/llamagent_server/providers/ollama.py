@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo
+from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo, Tell, untold
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import ModelError
 from llamagent_server.providers.client import ask_http, chat_http, events, fetch_json, stream
@@ -13,6 +13,7 @@ from llamagent_server.providers.cloud import CloudGuard
 from llamagent_server.providers.config import ProviderConfig
 from llamagent_server.providers.failures import Place, ThinkingRefused
 from llamagent_server.providers.ollama_wire import OllamaReading, body
+from llamagent_server.providers.pulling import Pulled, check_name, pulled
 
 # Old builds tell capabilities one model at a time; more questions than this are not worth an answer.
 _MANY = 16
@@ -65,8 +66,16 @@ class Ollama:
             return rows
         return await asyncio.gather(*map(self._completed, rows))
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed: the server fetches its models itself, when asked to."""
+
+    def check_name(self, model: str) -> None:
+        """Raises BadArgument for what is no name, ModelFailed for a model that would not run here."""
+        check_name(model, self._config)
+
+    def pull(self, model: str) -> AsyncGenerator[Pulled, None]:
+        """Have the server fetch a model. Raises BadArgument, ModelError."""
+        return pulled(self._config, self._place(model))
 
     async def close(self) -> None:
         """Nothing is held open between requests."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo
+from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent, ModelInfo, Tell, untold
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import ModelError, ModelNotFound
 from llamagent_server.providers.client import ask_http, chat_http, events, fetch_json, stream
@@ -78,7 +78,7 @@ class OpenAIChat:
     async def list_models(self) -> Sequence[ModelInfo]:
         return [_from_row(row) for row in await self._rows()]
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed: the server has its models."""
 
     async def close(self) -> None:

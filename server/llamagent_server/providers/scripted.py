@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from llamagent_server.agent.ports import ChatRequest, Delta, Failure, ModelEvent, ModelInfo
+from llamagent_server.agent.ports import ChatRequest, Delta, Failure, ModelEvent, ModelInfo, Tell, untold
 from llamagent_server.core.messages import Finish, Json, Usage
 from llamagent_server.errors import (
     ContextOverflow,
@@ -76,7 +76,7 @@ class Scripted:
     async def list_models(self) -> Sequence[ModelInfo]:
         return [ModelInfo(self._path.stem, capabilities=_CAPABILITIES)]
 
-    async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:
+    async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed."""
 
     async def close(self) -> None:

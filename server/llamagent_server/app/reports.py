@@ -1,0 +1,52 @@
+"""What the commands that only report answer, made of what the other rooms know."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+
+from llamagent_server.agent import results
+from llamagent_server.agent.ports import ModelInfo
+from llamagent_server.core.messages import Json
+from llamagent_server.settings import SETTINGS
+from llamagent_server.settings_load import Loaded
+from llamagent_server.store.sessions import StoredSession
+
+
+def config_report(loaded: Loaded, problems: tuple[str, ...]) -> results.ConfigReport:
+    values = {field.name: getattr(loaded.settings, field.name) for field in fields(loaded.settings)}
+    rows = tuple(
+        results.SettingInfo(row.key, _plain(values[row.key]), loaded.origins[row.key], row.workspace_may_set)
+        for row in SETTINGS
+    )
+    return results.ConfigReport(rows, problems)
+
+
+def model_rows(listed: Sequence[ModelInfo], current: str) -> tuple[results.ModelRow, ...]:
+    return tuple(
+        results.ModelRow(
+            model.name,
+            model.name == current,
+            model.size,
+            None if model.capabilities is None else tuple(sorted(model.capabilities)),
+            model.context_length,
+        )
+        for model in listed
+    )
+
+
+def session_rows(stored: Iterable[StoredSession], current: str | None) -> tuple[results.SessionRow, ...]:
+    return tuple(
+        results.SessionRow(
+            row.id, row.title, row.updated, row.model, row.messages, current == row.id, row.damaged or None
+        )
+        for row in stored
+    )
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case tuple():
+            return [_plain(item) for item in value]
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
