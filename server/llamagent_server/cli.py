@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parsed, unknown = _parser().parse_known_args(_with_command(given))
         if unknown:
-            parsed.parser.error(_unknown(parsed.row, unknown))
+            parsed.parser.error(_unknown(unknown))
     except SystemExit as ended:  # argparse has said what is wrong, or has shown the help
         return int(ended.code or 0)
     command: Command = parsed.row
@@ -80,10 +80,8 @@ def _with_command(given: list[str]) -> list[str]:
     return given if named else ["serve", *given]
 
 
-def _unknown(command: "Command", arguments: Sequence[str]) -> str:
-    split = command.name == "ask" and not arguments[0].startswith("-")
-    hint = " (put a text of several words in quotes)" if split else ""
-    return f"unrecognized arguments: {' '.join(arguments)}{hint}"
+def _unknown(arguments: Sequence[str]) -> str:
+    return f"unrecognized arguments: {' '.join(arguments)}"
 
 
 def _sentence(text: str) -> str:
@@ -120,7 +118,7 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ask(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", help="what to do; - or nothing: read it from stdin")
+    parser.add_argument("text", nargs="*", help="what to do; - or nothing: read it from stdin")
     answers = parser.add_mutually_exclusive_group()
     answers.add_argument("--yes", action="store_true", help="accept every edit and command without asking")
     answers.add_argument("--no", action="store_true", help="refuse every edit and command without asking")
@@ -182,8 +180,8 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _ask(given: argparse.Namespace) -> int:
-    text = given.text
-    if text in (None, "-"):
+    text = " ".join(given.text)
+    if given.text in ([], ["-"]):
         if sys.stdin is None or sys.stdin.isatty():
             return _wrong('say what to do: llamagent-server ask "text"')
         text = sys.stdin.read()

@@ -22,6 +22,10 @@ from pathlib import Path
 from typing import Any
 
 COMMANDS: dict[str, Any] = {
+    "llamagent.set_temperature": {"previous": 0.2, "value": 0.5},
+    "llamagent.set_num_ctx": {"previous": 8192, "value": 4096},
+    "llamagent.delete_session": {"session": "s1", "title": "Make it polite", "messages": 4},
+    "llamagent.undo_turn": {"proposed": [], "outcome": "nothing"},
     "llamagent.cancel": {"cancelled": True},
     "llamagent.clear": {"session": "s2"},
     "llamagent.compact": {"summary": "It was about greetings.", "tokensBefore": 5000, "tokensAfter": 900},

@@ -99,7 +99,8 @@ def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
         ("/config", "server.toml, line 3: unknown key"),
         ("/sessions", "1  2026-01-02 03:04  Make it <ESC>[31mpolite"),
         ("/resume 1", "going on with: Make it polite"),
-        ("/resume", "Say /resume REF."),
+        ("/resume", "going on with: Make it polite"),
+        ("/skill", "Say /skill NAME."),
         ("/skills", "how to review"),
         ("/skill review", "loaded review: 812 tokens"),
         ("/model gemma3:4b", "qwen3.5:4b -> gemma3:4b"),
@@ -136,16 +137,22 @@ def test_trust_is_for_this_folder_unless_another_is_named(stage: Stage) -> None:
 
 def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:
     done = piped(stage.arguments(ended(), "chat"), stage.env, "/help\n")
+    shown = " ".join(done.stdout.split())
     reworded = ("trust", "set_temperature", "set_num_ctx")
     for command in COMMANDS:
         typed = command.served and command.name not in ("ask", "cancel", "complete", "unqueue", "trace", "ask_about")
         assert (command.help in done.stdout) == (typed and command.name not in reworded), command.name
     assert "/skill NAME" in done.stdout
-    assert "/disallow [PREFIX]   Ask again before commands that begin so." in done.stdout
-    assert "/num_ctx VALUE       Set the context window, in tokens." in done.stdout
-    assert "/trust [FOLDER]      Trust a folder (this one)." in done.stdout
-    assert "/untrust [FOLDER]    Stop trusting a folder (this one)." in done.stdout
-    assert "/model VALUE" in done.stdout
+    assert "/disallow [PREFIX] Ask again before commands that begin so." in shown
+    assert "/ctx [VALUE] Set the context window, in tokens." in shown
+    assert "/temp [VALUE]" in done.stdout
+    assert "/resume [REF]" in done.stdout
+    assert "/delete REF" in done.stdout
+    assert "/retry [TEXT]" in done.stdout
+    assert "/undo " in done.stdout
+    assert "/trust [FOLDER] Trust a folder (this one)." in shown
+    assert "/untrust [FOLDER] Stop trusting a folder (this one)." in shown
+    assert "/model [VALUE]" in done.stdout
     assert "/quit" in done.stdout
 
 

@@ -25,10 +25,6 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["frob"], "invalid choice: 'frob'"),
         (["ask", "x", "--frob"], "ask: error: unrecognized arguments: --frob\n"),
         (["ask", "x", "--frob"], "[--yes | --no]"),
-        (
-            ["ask", "what", "is", "it"],
-            "ask: error: unrecognized arguments: is it (put a text of several words in quotes)",
-        ),
         (["chat", "hello"], "chat: error: unrecognized arguments: hello\n"),
         (["--frob"], "serve: error: unrecognized arguments: --frob"),
         (["ask", "x", "--yes", "--no"], "not allowed with"),

@@ -4,10 +4,10 @@ The terminal client is an editor without buffers: what it opens is on disk, and 
 """
 
 import os
+import secrets
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from llamagent_terminal.diff import Diff, diff
 from llamagent_terminal.files import inside, name_in
+from llamagent_terminal.leftovers import PREFIX, forget, note
 from llamagent_terminal.textedit import Encoding, WrongEdit, apply_edits, read_edits
 
 _BOM = b"\xef\xbb\xbf"
@@ -140,6 +141,8 @@ def perform(changes: tuple[Change, ...], root: Path) -> None:
             for change, copy in staged:
                 _put(change, copy, root, undo)
             undo.pop_all()
+        for _, copy in staged:
+            forget(copy)
     except OSError as error:
         name = error.filename2 or error.filename or "a file"
         raise WrongEdit(f"{name} could not be written: {error.strerror}") from error
@@ -189,8 +192,10 @@ def _put_back(change: Change) -> None:
 
 def _copy_beside(target: Path, content: bytes, cleanup: ExitStack) -> Path:
     """A file with `content` in the folder of `target`, safe on disk; `cleanup` removes it unless it was moved away."""
-    handle, name = tempfile.mkstemp(prefix=".llamagent-", dir=target.parent)
-    copy = Path(name)
+    copy = target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+    note(copy)
+    cleanup.callback(forget, copy)
+    handle = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
     cleanup.callback(copy.unlink, missing_ok=True)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

@@ -1,14 +1,13 @@
 """`llamagent-server chat`: the conversation mode."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
 
 from llamagent_terminal import slash, terminal
 from llamagent_terminal.ask import INTERRUPTED, asking_screen, make_screen, resume_newest, say_failed, say_gone
+from llamagent_terminal.leftovers import user_folder
 from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
@@ -90,10 +89,6 @@ def _whole(lines: list[str]) -> str | None:
     return joined
 
 
-def _user_folder() -> Path:
-    return Path(os.environ.get("LLAMAGENT_HOME") or "~/.llamagent").expanduser()
-
-
 @contextmanager
 def _history() -> Iterator[None]:
     """Line editing with what was typed before; a system without readline has neither."""
@@ -102,7 +97,7 @@ def _history() -> Iterator[None]:
         return
     import readline
 
-    path = _user_folder() / _HISTORY
+    path = user_folder() / _HISTORY
     readline.set_history_length(_HISTORY_LINES)
     with suppress(OSError):  # none yet, or not readable: then it begins empty
         readline.read_history_file(path)

@@ -10,25 +10,31 @@ from llamagent_terminal.terminal import discard_typed, read_line
 _YES = frozenset({"y", "yes", "o", "oui", "j", "ja"})
 _STOP = frozenset({"q", "quit"})
 _ALWAYS = frozenset({"a", "always"})
+_NETWORK = frozenset({"w", "with network"})
 
 
 class Answer(StrEnum):
     YES = "yes"
     ALWAYS = "always"
+    NETWORK = "network"  # yes, this once and with network
     NO = "no"
     NONE = "none"  # the question was taken back, or Ctrl-C was pressed
 
 
-def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, always: bool = False) -> Answer:
-    """`always` offers a third answer; `stop` tells when the question is no longer one."""
-    choices = "[y/N, a = always in this session]" if always else "[y/N]"
-    typed = _asked(screen, stop, Span(question, Style.BOLD), f" {choices} ")
+def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, more: Sequence[Answer] = ()) -> Answer:
+    """`more` are answers offered beside yes and no; `stop` tells when the question is no longer one."""
+    choices = ", ".join(("y/N", *(_OFFERS[answer] for answer in more)))
+    typed = _asked(screen, stop, Span(question, Style.BOLD), f" [{choices}] ")
     if typed is None:
         return Answer.NONE
     word = typed.strip().casefold()
     if word in _YES:
         return Answer.YES
-    return Answer.ALWAYS if always and word in _ALWAYS else Answer.NO
+    return next((answer for answer in more if word in _WORDS[answer]), Answer.NO)
+
+
+_OFFERS = {Answer.ALWAYS: "a = always in this session", Answer.NETWORK: "w = once, with network"}
+_WORDS = {Answer.ALWAYS: _ALWAYS, Answer.NETWORK: _NETWORK}
 
 
 def reason(screen: Screen, stop: Callable[[], bool]) -> str | None:

@@ -107,6 +107,27 @@ def _cancelled(screen: Screen, result: Result) -> None:
     screen.line(Span("stopped" if result["cancelled"] else "nothing is running", Style.DIM))
 
 
+def _undone(screen: Screen, result: Result) -> None:
+    words = "nothing to take back" if result["outcome"] == "nothing" else f"undo: {result['outcome']}"
+    why = f", {result['reason']}" if result.get("reason") else ""
+    screen.line(Span(words + why, Style.DIM))
+
+
+def _initialised(screen: Screen, result: Result) -> None:
+    for path in result["created"]:
+        screen.line("created ", Span(path, Style.BOLD))
+    for path in result["skipped"]:
+        screen.line(Span(f"left as it is: {path}", Style.DIM))
+
+
+def _pulled(screen: Screen, result: Result) -> None:
+    screen.line(Span(f"{result['name']} is there; /model {result['name']} uses it", Style.DIM))
+
+
+def _exported(screen: Screen, result: Result) -> None:
+    screen.line(result["text"].rstrip("\n"))
+
+
 _REPORTS: dict[str, Callable[[Screen, Result], None]] = {
     "new": _fresh,
     "clear": _fresh,
@@ -125,4 +146,8 @@ _REPORTS: dict[str, Callable[[Screen, Result], None]] = {
     "allow": _allowed,
     "trust": _trusted,
     "cancel": _cancelled,
+    "undo_turn": _undone,
+    "init": _initialised,
+    "pull_model": _pulled,
+    "export": _exported,
 }

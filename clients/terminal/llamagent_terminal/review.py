@@ -1,6 +1,6 @@
 """What the daemon asks of the person: may this edit be made, may this command run, and whatever else needs a yes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ NO_TERMINAL = "there is no terminal to ask in"
 # More of a command than this may not be on a small screen at once.
 _LINES_SEEN = 15
 _CHARACTERS_SEEN = 1000
+
+_RUNS: Mapping[Answer, dict[str, object]] = {
+    Answer.YES: {"decision": "run"},
+    Answer.ALWAYS: {"decision": "always"},
+    Answer.NETWORK: {"decision": "run", "network": True},
+}
 
 _ROW_STYLES = {
     Kind.HUNK: Style.HUNK,
@@ -52,6 +58,7 @@ class Desk:
         self.encoding: Encoding = "utf-16"
         self.refusals = 0
         self.consents = 0
+        self.edits = 0  # of these consents
         self._screen = screen
         self._root = root
         self._consent = consent
@@ -60,7 +67,7 @@ class Desk:
         self._settled = settled
 
     def begin_turn(self) -> None:
-        self.refusals = self.consents = 0
+        self.refusals = self.consents = self.edits = 0
 
     # --- Edits
 
@@ -69,7 +76,7 @@ class Desk:
         try:
             changes = plan(request.params.get("edit") or {}, self._root, self.encoding)
             self._show(changes)
-            answer, reason = self._ask(request, _apply_question(changes), always=False)
+            answer, reason = self._ask(request, _apply_question(changes))
             if answer is not Answer.YES:
                 self._screen.line(Span("  left as it is", Style.DIM))
                 return self._not_applied(reason)
@@ -78,6 +85,7 @@ class Desk:
             say(self._screen, HARNESS, f"not applied: {error}")
             return {"applied": False, "failureReason": str(error)}
         self.consents += 1
+        self.edits += 1
         self._screen.line(Span("  written", Style.ADDED))
         return {"applied": True}
 
@@ -108,10 +116,12 @@ class Desk:
         self._screen.line(
             "  ", Span(f"in {line(str(request.params.get('cwd', '')))}, {_walls(request.params)}", Style.DIM)
         )
-        answer, reason = self._ask(request, _run_question(command), always=True)
-        if answer in (Answer.YES, Answer.ALWAYS):
+        walled = bool(request.params.get("sandboxed")) and not request.params.get("network")
+        offers = (Answer.ALWAYS, Answer.NETWORK) if walled else (Answer.ALWAYS,)
+        answer, reason = self._ask(request, _run_question(command), offers)
+        if answer in _RUNS:
             self.consents += 1
-            return {"decision": "always" if answer is Answer.ALWAYS else "run"}
+            return _RUNS[answer]
         self.refusals += 1
         self._settled.add(call)
         self._screen.line(Span("  not run", Style.DIM))
@@ -136,7 +146,7 @@ class Desk:
         """`llamagent/save`: whatever was applied is on disk already."""
         return {"saved": list(request.params.get("uris") or [])}
 
-    def _ask(self, request: Asked, question: str, *, always: bool) -> tuple[Answer, str | None]:
+    def _ask(self, request: Asked, question: str, more: Sequence[Answer] = ()) -> tuple[Answer, str | None]:
         """The answer, and for a no its reason."""
         if self._consent is not Consent.ASK:
             self._screen.line(Span(f"{question} {self._consent} (--{self._consent})", Style.DIM))
@@ -150,7 +160,7 @@ class Desk:
         def stop() -> bool:
             return self._stop(request)
 
-        answer = prompt.yes_or_no(self._screen, question, stop, always=always)
+        answer = prompt.yes_or_no(self._screen, question, stop, more=more)
         return answer, prompt.reason(self._screen, stop) if answer is Answer.NO else None
 
 
@@ -165,7 +175,7 @@ def _run_question(command: str) -> str:
     lines = command.count("\n") + 1
     if lines <= _LINES_SEEN and len(command) <= _CHARACTERS_SEEN:
         return "Run it?"
-    return f"Run all of it ({lines:,} lines, {len(command):,} characters)?"
+    return f"Run all of it ({lines:,} {'line' if lines == 1 else 'lines'}, {len(command):,} characters)?"
 
 
 def _walls(params: Mapping[str, Any]) -> str:

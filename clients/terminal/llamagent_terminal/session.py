@@ -18,6 +18,7 @@ from llamagent_terminal.client import (
     Interrupted,
     Told,
 )
+from llamagent_terminal.leftovers import sweep
 from llamagent_terminal.options import Options
 from llamagent_terminal.review import HANDLERS, Desk
 from llamagent_terminal.screen import Screen
@@ -99,12 +100,15 @@ class Session:
 
     def ask(self, text: str, *, read_only: bool) -> Mapping[str, Any]:
         """A turn. Ctrl-C stops it through the daemon, so that its result still comes."""
+        return self.turn("ask", text=text, mode="read" if read_only else "agent")
+
+    def turn(self, name: str, /, **arguments: object) -> Mapping[str, Any]:
+        """The result of a command that is a turn: `ask` or `retry`."""
         self.desk.begin_turn()
-        arguments = {"text": text, "mode": "read" if read_only else "agent"}
         cancel = _execute("cancel", {})
         result = self.request(
             "workspace/executeCommand",
-            _execute("ask", arguments),
+            _execute(name, arguments),
             cancel=lambda: self._daemon.request("workspace/executeCommand", cancel),
         )
         return result if isinstance(result, Mapping) else {}
@@ -180,6 +184,8 @@ class Session:
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
         if method == wire.TRACE:
             self._watcher.event(params)
+        elif method == "$/progress":
+            self.screen.status(_progress(params.get("value") or {}))
         elif method == "window/showMessage":
             say(self.screen, ERROR if params.get("type") == _ERROR_MESSAGE else HARNESS, str(params.get("message", "")))
 
@@ -187,6 +193,7 @@ class Session:
 @contextmanager
 def opened(options: Options, view: View) -> Iterator[Session]:
     """A daemon of our own, ready to be asked; ended, whatever happens within."""
+    sweep()
     daemon = Daemon(options.daemon)
     patience: float | None = _QUITTING_SECONDS
     try:
@@ -199,6 +206,15 @@ def opened(options: Options, view: View) -> Iterator[Session]:
         with suppress(OSError):  # nobody reads our output any more: the daemon is ended all the same
             view.screen.status("")
         daemon.end(patience)
+
+
+def _progress(value: Mapping[str, Any]) -> str:
+    """What a long task says of itself, such as a download; "" when it is over."""
+    if value.get("kind") == "end":
+        return ""
+    share = value.get("percentage")
+    words = [str(value.get("title") or ""), str(value.get("message") or ""), "" if share is None else f"{share} %"]
+    return "  ".join(word for word in words if word)
 
 
 def _execute(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
@@ -225,7 +241,10 @@ def _initialize(options: Options) -> dict[str, object]:
                     "changeAnnotationSupport": {},
                 },
             },
-            "window": {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": True}}},
+            "window": {
+                "showMessage": {"messageActionItem": {"additionalPropertiesSupport": True}},
+                "workDoneProgress": True,
+            },
             "experimental": {"llamagent": {"review": True, "trace": True, "consent": True, "save": True}},
         },
     }
