@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 SERVER = ROOT / "server" / "llamagent_server"
 CLIENT = ROOT / "clients" / "terminal" / "llamagent_terminal"
 
+EVALUATION_TASKS = SERVER / "evaluation" / "tasks"  # other people's programs, as it were: no code of ours
+
 # The rooms from the lowest up. A module imports from its own room and from those before it; rooms on one line do not
 # import each other. `processes` (starting programs) has two users, the search and the commands.
 RANKS: tuple[tuple[str, ...], ...] = (
@@ -27,6 +29,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("providers", "tools", "store"),
     ("app",),
     ("lsp",),
+    ("evaluation",),
     ("cli",),
 )
 # Modules at the package's top belong to the room that they serve.
@@ -42,7 +45,7 @@ ROOM_OF = {
 }
 
 # The only modules that may open files, with what for. The workspace reads the project's, the store keeps ours.
-FILES_ARE_THE_BUSINESS_OF = ("workspace", "store")
+FILES_ARE_THE_BUSINESS_OF = ("workspace", "store", "evaluation")
 OPENS_FILES = {
     "agent/prompt.py": "the package's own prompts",
     "providers/scripted.py": "the transcript that is played",
@@ -111,7 +114,7 @@ def is_ours(name: str) -> bool:
 @cache
 def modules(package: Path) -> tuple[Module, ...]:
     found = []
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(set(package.rglob("*.py")) - set(EVALUATION_TASKS.rglob("*.py"))):
         text = path.read_text(encoding="utf-8")
         found.append(Module(path, package, ast.parse(text, str(path)), text.count("\n")))
     return tuple(found)

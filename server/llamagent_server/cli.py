@@ -1,7 +1,4 @@
-"""argv -> serve | ask | chat | demo | doctor | export, and nothing else.
-
-Each imports its world late: starts are measured.
-"""
+"""argv -> one command of the table at the end, and nothing else. Each imports its world late: starts are measured."""
 
 import argparse
 import os
@@ -137,6 +134,19 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_folder(parser)
 
 
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    words = "a task, or a folder of tasks (default: the ones that come along)"
+    parser.add_argument("tasks", nargs="?", type=_folder, metavar="TASKS", help=words)
+    parser.add_argument("--models", type=_names, default=(), metavar="A,B", help="the models to compare")
+    words = "also without each of the harness's recoveries, and without any: what they add"
+    parser.add_argument("--ablate", action="store_true", help=words)
+    parser.add_argument("--runs", type=_count, default=1, metavar="N", help="how often each task is tried (1)")
+    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many at a time (1)")
+    words = "where attempts are kept and reports written; an evaluation goes on from there (llamagent-eval)"
+    parser.add_argument("--out", type=Path, default=Path("llamagent-eval"), metavar="D", help=words)
+    _add_overrides(parser)
+
+
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     words = "the project's folder (default: what LLAMAGENT_WORKDIR names, else this one)"
     default = os.environ.get("LLAMAGENT_WORKDIR") or "."
@@ -152,6 +162,19 @@ def _address(text: str) -> tuple[str, int]:
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:9257")
     return host.strip("[]"), int(port)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("name at least one model")
+    return names
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 1000")
+    return int(text)
 
 
 def _folder(text: str) -> Path:
@@ -216,6 +239,15 @@ def _demo(_given: argparse.Namespace) -> int:
     return demo()
 
 
+def _eval(given: argparse.Namespace) -> int:
+    from llamagent_server.evaluation.command import Plan, evaluate
+    from llamagent_server.evaluation.tasks import SHIPPED
+
+    overrides = _overrides(given)
+    tasks, out = given.tasks or SHIPPED, given.out.resolve()
+    return evaluate(Plan(tasks, given.models, given.runs, given.jobs, out, overrides, ablate=given.ablate))
+
+
 def _options(given: argparse.Namespace) -> "Options":
     from llamagent_terminal.client import serve_command
     from llamagent_terminal.options import Consent, Options
@@ -273,4 +305,5 @@ COMMANDS: tuple[Command, ...] = (
     Command("demo", "see it work: a tiny model does a small job in a temporary folder", lambda _: None, _demo),
     Command("export", "write a stored conversation as Markdown or JSON", _add_export, _export),
     Command("doctor", "look for what is missing or wrong, and say what to do", _add_doctor, _doctor),
+    Command("eval", "measure models on tasks: which solve how many, and at what cost", _add_eval, _eval),
 )

@@ -1,0 +1,61 @@
+"""One try of a model at a task, how it ended, and the file that keeps every try: so that an evaluation can go on."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from llamagent_server.evaluation.measures import Measures
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is tried: `run` counts from 1. `digest` is of the task and of the conditions (settings, harness)."""
+
+    model: str
+    task: str
+    run: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """`reason` says why it failed, "" where it did not."""
+
+    case: Case
+    solved: bool
+    reason: str
+    measures: Measures
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def attempt_of(value: Mapping[str, Any]) -> Attempt:
+    """Raises KeyError, TypeError for what `to_json` did not make."""
+    return Attempt(Case(**value["case"]), bool(value["solved"]), str(value["reason"]), Measures(**value["measures"]))
+
+
+class Ledger:
+    """Append-only JSON Lines. A torn last line, as a killed run leaves it, costs that line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> list[Attempt]:
+        """Raises OSError."""
+        return list(self._attempts()) if self._path.exists() else []
+
+    def add(self, attempt: Attempt) -> None:
+        """Raises OSError."""
+        torn = self._path.exists() and self._path.read_bytes()[-1:] not in (b"\n", b"")
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(("\n" if torn else "") + json.dumps(attempt.to_json()) + "\n")
+
+    def _attempts(self) -> Iterator[Attempt]:
+        for line in self._path.read_text("utf-8", "replace").splitlines():
+            try:
+                yield attempt_of(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                continue

@@ -1,0 +1,46 @@
+"""How far an evaluation is: a bar on a terminal, else a line for each attempt."""
+
+from typing import TextIO
+
+from llamagent_server.evaluation.attempts import Attempt
+
+_CELLS = 24
+
+
+class Progress:
+    """`kept` of `total` were tried before."""
+
+    def __init__(self, stream: TextIO, total: int, kept: int) -> None:
+        self._stream = stream
+        self._live = stream.isatty()
+        self._total, self._done = total, kept
+        self._solved = 0
+        self._tried = 0
+        if kept:
+            self._stream.write(f"{kept} of {total} attempts were made before and are kept.\n")
+        self._draw("")
+
+    def told(self, attempt: Attempt) -> None:
+        self._done += 1
+        self._tried += 1
+        self._solved += attempt.solved
+        name = f"{attempt.case.model} {attempt.case.task}"
+        if not self._live:
+            verdict = "solved" if attempt.solved else f"failed: {attempt.reason}"
+            self._stream.write(f"[{self._done}/{self._total}] {name}: {verdict}\n")
+        self._draw(name)
+
+    def close(self) -> None:
+        if self._live:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def _draw(self, name: str) -> None:
+        if not self._live:
+            return
+        cells = self._done * _CELLS // self._total if self._total else _CELLS
+        bar = "#" * cells + "." * (_CELLS - cells)
+        self._stream.write(
+            f"\r\x1b[K[{bar}] {self._done}/{self._total}, {self._solved}/{self._tried} solved  {name[:40]}"
+        )
+        self._stream.flush()

@@ -1,0 +1,5 @@
+from shop.prices import calc
+
+
+def invoice(items):
+    return f"To pay: {calc(items)}"
