@@ -27,25 +27,31 @@ def without(recoveries: tuple[Recovery, ...]) -> None:
 def _no_text_calls() -> None:
     from llamagent_server.providers.reply import ReplyBuilder
 
-    setattr(ReplyBuilder, "_recovered", lambda _, whole: whole)  # noqa: B010 - a method is replaced
+    _replace(ReplyBuilder, "_recovered", lambda _, whole: whole)
 
 
 def _no_spelling() -> None:
     from llamagent_server.agent import request
 
-    setattr(request, "canonical", lambda call, *_: call)  # noqa: B010
+    _replace(request, "canonical", lambda call, *_: call)
 
 
 def _no_tolerance() -> None:
     from llamagent_server.core import edits
 
-    setattr(edits, "tolerant_places", lambda *_: [])  # noqa: B010
+    _replace(edits, "tolerant_places", lambda *_: [])
 
 
 def _no_nudges() -> None:
     from llamagent_server.agent import loop
 
-    setattr(loop, "nudge_for", lambda _: None)  # noqa: B010
+    _replace(loop, "nudge_for", lambda _: None)
+
+
+def _replace(owner: object, name: str, by: Callable[..., object]) -> None:
+    """Raises AttributeError where nothing of that name would be replaced: then nothing would be measured either."""
+    getattr(owner, name)
+    setattr(owner, name, by)
 
 
 _TAKEN_OUT: Mapping[Recovery, Callable[[], None]] = {
