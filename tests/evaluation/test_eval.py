@@ -94,7 +94,7 @@ def test_each_recovery_can_be_taken_out(
 ) -> None:
     """The same replies write b.txt with the recovery, and do not without it."""
     write = {"path": "b.txt", "content": "b\n"}
-    edit = {"path": "b.txt", "old_text": "    a \n", "new_text": "b\n"}
+    edit = {"path": "b.txt", "old_text": "a  \n", "new_text": "b\n"}
     for reply in replies:
         if "%s" in reply.get("content", ""):
             reply["content"] %= json.dumps(write)
@@ -153,38 +153,35 @@ def started(argv: list[str], env: dict[str, str]) -> Iterator[subprocess.Popen[s
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is a signal here")
 def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path, env: dict[str, str]) -> None:
     make_task(tmp_path / "tasks" / "a", "")
-    slow = make_task(
-        tmp_path / "tasks" / "b", "import os, time; open(os.environ['PIDS'], 'w').write('x'); time.sleep(90)"
-    )
-    env["PIDS"] = str(tmp_path / "pid")
-    (slow / "check.py").write_text(
-        f"import os, time\nopen({env['PIDS']!r}, 'w').write(str(os.getpid()))\ntime.sleep(90)\n"
-    )
+    pid = tmp_path / "pid"
+    endless = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(90)\n"
+    make_task(tmp_path / "tasks" / "b", endless)
     out = tmp_path / "out"
     with started(command(out, tmp_path / "tasks", "--models", "perfect"), env) as process:
         assert process.stderr is not None
         assert "perfect a: solved" in process.stderr.readline()
-        wait_for(tmp_path / "pid")
+        wait_for(pid)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "goes on from there" in stderr and "1 attempts (of 2 wanted)" in stdout
     assert solved(out) == {"perfect": 1}
     with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        os.kill(int(pid.read_text()), 0)
 
 
 def wait_for(path: Path) -> None:
     """Until the file is there: another process makes it."""
-    code = f"import os, time\nwhile not os.path.exists({str(path)!r}) or not os.path.getsize({str(path)!r}): time.sleep(.02)"
-    subprocess.run([sys.executable, "-c", code], timeout=100, check=True)
+    written = "os.path.exists(sys.argv[1]) and os.path.getsize(sys.argv[1])"
+    code = f"import os, sys, time\nwhile not ({written}): time.sleep(.02)"
+    subprocess.run([sys.executable, "-c", code, str(path)], timeout=100, check=True)
 
 
 @pytest.mark.parametrize(
     ("check", "limits", "reason"),
     [
         ("import sys; print('2 is not 3'); sys.exit(1)", "", "2 is not 3"),
-        ("", "[limits]\nsteps = 1", "no step left"),
+        ("raise SystemExit(1)", "[limits]\nsteps = 1", "no step left"),
         ("raise SystemExit(4)", "", "the check ended with 4"),
     ],
 )
