@@ -140,6 +140,8 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", type=_names, default=(), metavar="A,B", help="the models to compare")
     words = "also without each of the harness's recoveries, and without any: what they add"
     parser.add_argument("--ablate", action="store_true", help=words)
+    words = "at most so many steps in each task, for a quick look"
+    parser.add_argument("--steps", type=_count, metavar="N", help=words)
     parser.add_argument("--runs", type=_count, default=1, metavar="N", help="how often each task is tried (1)")
     parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many at a time (1)")
     words = "where attempts are kept and reports written; an evaluation goes on from there (llamagent-eval)"
@@ -245,7 +247,8 @@ def _eval(given: argparse.Namespace) -> int:
 
     overrides = _overrides(given)
     tasks, out = given.tasks or SHIPPED, given.out.resolve()
-    return evaluate(Plan(tasks, given.models, given.runs, given.jobs, out, overrides, ablate=given.ablate))
+    plan = Plan(tasks, given.models, given.runs, given.jobs, out, overrides, given.steps, ablate=given.ablate)
+    return evaluate(plan)
 
 
 def _options(given: argparse.Namespace) -> "Options":

@@ -211,3 +211,20 @@ def test_wrong_words_are_answered_with_what_to_say(tmp_path: Path, env: dict[str
     assert ran.returncode == 1 and "There is no task in" in ran.stderr
     ran = evaluate(tmp_path / "out", ONE, "--runs", "0", env=env)
     assert ran.returncode == 2 and "1 to 1000" in ran.stderr
+
+
+def test_an_attempt_that_the_machine_broke_off_is_tried_again(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    out = tmp_path / "out"
+    broken = {**env, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(tmp_path / "shadow")}
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "shadow").mkdir()
+    # The attempt's process cannot begin; the evaluation's own has no need of this module.
+    (tmp_path / "shadow" / "sitecustomize.py").write_text(
+        "import sys, os\nif 'llamagent_server.evaluation.trying' in sys.orig_argv: os._exit(9)\n"
+    )
+    assert evaluate(out, task, "--models", "perfect", env=broken).returncode == 0
+    (attempt,) = results(out)["attempts"]
+    assert attempt["reason"].startswith("the attempt broke off")
+    assert evaluate(out, task, "--models", "perfect", env=env).returncode == 0
+    assert solved(out) == {"perfect": 1}

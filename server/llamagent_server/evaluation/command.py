@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +21,7 @@ from llamagent_server.evaluation.casting import script
 from llamagent_server.evaluation.page import page
 from llamagent_server.evaluation.progress import Progress
 from llamagent_server.evaluation.report import as_json, markdown
-from llamagent_server.evaluation.running import Job, run_jobs
+from llamagent_server.evaluation.running import BROKE_OFF, Job, run_jobs
 from llamagent_server.evaluation.tasks import Task, load_tasks
 from llamagent_server.settings import Provider
 from llamagent_server.settings_load import COMMAND_LINE, DEFAULT, Loaded, Sources, load
@@ -35,7 +35,10 @@ LEDGER, MARKDOWN, JSON_FILE, PAGE = "attempts.jsonl", "report.md", "report.json"
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`overrides` are settings of the command line; `models` empty: the one of the settings; `out`: a folder.
-    `ablate`: each model also without each recovery of the harness, and without all."""
+
+    `most_steps` cuts every task short, for a quick look; `ablate`: each model also without each recovery of the
+    harness, and without all.
+    """
 
     tasks: Path
     models: tuple[str, ...]
@@ -43,13 +46,14 @@ class Plan:
     at_once: int
     out: Path
     overrides: Mapping[str, object]
+    most_steps: int | None = None
     ablate: bool = False
 
 
 def evaluate(plan: Plan) -> int:
     """Run what was not run before, and write the reports. Returns 0, 1 for an error, 130 after Ctrl-C."""
     try:
-        tasks = load_tasks(plan.tasks)
+        tasks = [_cut_short(task, plan.most_steps) for task in load_tasks(plan.tasks)]
         jobs = _jobs(plan, _able(tasks))
         plan.out.mkdir(parents=True, exist_ok=True)
         return _run(plan, jobs)
@@ -67,7 +71,8 @@ def _run(plan: Plan, jobs: Sequence[Job]) -> int:
     progress = Progress(sys.stderr, len(jobs), len(kept))
 
     def done(attempt: Attempt) -> None:
-        ledger.add(attempt)
+        if not attempt.reason.startswith(BROKE_OFF):  # such a one is tried again the next time
+            ledger.add(attempt)
         kept[attempt.case] = attempt
         progress.told(attempt)
 
@@ -122,7 +127,8 @@ def _jobs(plan: Plan, tasks: Sequence[Task]) -> list[Job]:
     loaded = _loaded(plan)
     settings = _own(loaded)
     models = plan.models or (loaded.settings.model,)
-    digest = hashlib.sha256(json.dumps([settings, dict(plan.overrides), __version__], default=str).encode()).hexdigest()
+    told = json.dumps([settings, dict(plan.overrides), plan.most_steps, __version__], default=str)
+    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
     return [
         Job(
             Case(_named(model, lacking), task.name, run, f"{task.digest}-{digest}"),
@@ -136,6 +142,12 @@ def _jobs(plan: Plan, tasks: Sequence[Task]) -> list[Job]:
         for lacking in _lacking(plan)
         for task in tasks
     ]
+
+
+def _cut_short(task: Task, most: int | None) -> Task:
+    if most is None or task.limits.steps <= most:
+        return task
+    return replace(task, limits=replace(task.limits, steps=most))
 
 
 def _lacking(plan: Plan) -> list[tuple[Recovery, ...]]:

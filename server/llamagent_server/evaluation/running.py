@@ -17,6 +17,7 @@ from llamagent_server.evaluation.tasks import Task
 from llamagent_server.evaluation.trying import CHECK_SECONDS, Order
 from llamagent_server.processes.commands import Ran, run
 
+BROKE_OFF = "the attempt broke off"  # the machine's fault, not the model's
 _STARTING_SECONDS = 120.0  # a daemon's start and end, and what a tiny machine adds
 
 
@@ -50,11 +51,11 @@ async def _attempt(job: Job) -> Attempt:
     with tempfile.TemporaryDirectory(prefix="llamagent-eval-", ignore_cleanup_errors=True) as name:
         place = Path(name).resolve()
         order, result = place / "order.json", place / "result.json"
-        order.write_text(
-            json.dumps(asdict(Order(str(job.task.folder), job.settings, job.prepare(place), job.without))), "utf-8"
-        )
+        task = job.task
+        wanted = Order(str(task.folder), task.limits.steps, job.settings, job.prepare(place), job.without)
+        order.write_text(json.dumps(asdict(wanted)), "utf-8")
         command = (sys.executable, "-P", "-m", "llamagent_server.evaluation.trying", str(order), str(result))
-        patience = job.task.limits.seconds + CHECK_SECONDS + _STARTING_SECONDS
+        patience = task.limits.seconds + CHECK_SECONDS + _STARTING_SECONDS
         ran = await run(command, cwd=place, env=os.environ, timeout=patience)
         return _result(job.case, result, ran)
 
@@ -62,6 +63,6 @@ async def _attempt(job: Job) -> Attempt:
 def _result(case: Case, result: Path, ran: Ran) -> Attempt:
     if not result.is_file():
         lines = ran.output.strip().splitlines() or [f"exit code {ran.ending.code}"]
-        return Attempt(case, solved=False, reason=f"the attempt broke off: {lines[-1][:300]}", measures=Measures())
+        return Attempt(case, solved=False, reason=f"{BROKE_OFF}: {lines[-1][:300]}", measures=Measures())
     value = json.loads(result.read_text("utf-8"))
     return Attempt(case, value["solved"], value["reason"], Measures(**value["measures"]))

@@ -40,6 +40,7 @@ class Order:
     that the daemon lacks."""
 
     task: str
+    steps: int
     settings: Mapping[str, Any]
     flags: tuple[str, ...]
     without: tuple[Recovery, ...] = ()
@@ -79,7 +80,7 @@ class _Recorder:
 def main(order_file: str, result_file: str) -> int:
     value = json.loads(Path(order_file).read_text("utf-8"))
     without = tuple(Recovery(name) for name in value["without"])
-    order = Order(value["task"], value["settings"], tuple(value["flags"]), without)
+    order = Order(value["task"], value["steps"], value["settings"], tuple(value["flags"]), without)
     with tempfile.TemporaryDirectory(prefix="llamagent-eval-", ignore_cleanup_errors=True) as name:
         tried = _try(load_task(Path(order.task)), order, Path(name).resolve())
     Path(result_file).write_text(json.dumps(asdict(tried)), "utf-8")
@@ -89,7 +90,7 @@ def main(order_file: str, result_file: str) -> int:
 def _try(task: Task, order: Order, place: Path) -> Tried:
     # The person's own trust and conversations stay out of it, and it out of theirs.
     os.environ["LLAMAGENT_HOME"] = str(place / "home")
-    _write_settings(place / "home", {**order.settings, "max_steps": task.limits.steps})
+    _write_settings(place / "home", {**order.settings, "max_steps": order.steps})
     project = place / "project"
     project.mkdir()
     if task.files.is_dir():

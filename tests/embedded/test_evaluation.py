@@ -1,0 +1,37 @@
+"""The shipped tasks on the embedded model: its score is printed as it is; that nothing breaks off is tested."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llamagent_server.evaluation.tasks import SHIPPED
+
+STEPS = 1  # the tiny model goes nowhere with more
+PARTS = 4
+TASKS = sorted(folder for folder in SHIPPED.iterdir() if folder.is_dir())
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_shipped_tasks_run_to_their_end_on_the_real_engine(
+    part: int, cache: dict[str, str], tmp_path: Path
+) -> None:
+    chosen = TASKS[part::PARTS]
+    (tmp_path / "tasks").mkdir()
+    for folder in chosen:
+        (tmp_path / "tasks" / folder.name).symlink_to(folder)
+    flags = ["--provider", "embedded", "--num-ctx", "2048", "-t", "0", "--steps", str(STEPS)]
+    command = [sys.executable, "-m", "llamagent_server", "eval", str(tmp_path / "tasks"), *flags]
+    out = tmp_path / "out"
+    ran = subprocess.run(
+        [*command, "--out", str(out)], env=cache, capture_output=True, text=True, timeout=230, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    print(ran.stdout)  # noqa: T201 - the score as it is
+    attempts = json.loads((out / "report.json").read_text())["attempts"]
+    assert {attempt["case"]["task"] for attempt in attempts} == {folder.name for folder in chosen}
+    for attempt in attempts:
+        assert not attempt["reason"].startswith(("the attempt broke off", "the daemon ended", "error")), attempt
+        assert attempt["measures"]["steps"] == STEPS and attempt["measures"]["prompt_tokens"] > 0, attempt
