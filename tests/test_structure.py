@@ -40,6 +40,7 @@ ROOM_OF = {
     "doctor": "cli",
     "demo": "cli",
     "export": "cli",
+    "model_offer": "cli",
     "__main__": "cli",
     "__init__": "errors",
 }

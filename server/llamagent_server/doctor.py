@@ -10,6 +10,7 @@ from pathlib import Path
 
 from llamagent_server.agent.ports import Model, ModelInfo
 from llamagent_server.errors import LlamagentError, ModelError
+from llamagent_server.model_offer import memory_words, offer
 from llamagent_server.providers.base import create_model
 from llamagent_server.settings import Provider, Settings
 from llamagent_server.settings_load import Sources, load
@@ -65,7 +66,11 @@ def doctor(overrides: Mapping[str, object], folder: Path) -> int:
     files, problems = read_config_files(home, folder if TrustStore().is_trusted(folder) else None)
     loaded = load(Sources(files, os.environ, command_line=overrides, problems=problems))
     patient = Patient(loaded.settings, tuple(map(str, loaded.problems)), home)
-    return asyncio.run(_print_findings(patient, make_screen(sys.stdout)))
+    screen = make_screen(sys.stdout)
+    code = asyncio.run(_print_findings(patient, screen))
+    if code and asyncio.run(offer(patient.settings, screen)):
+        code = asyncio.run(_print_findings(patient, screen))
+    return code
 
 
 async def _print_findings(patient: Patient, screen: Screen) -> int:
@@ -111,6 +116,8 @@ async def _examine_server(settings: Settings, model: Model) -> AsyncIterator[Fin
     count = "1 model" if len(models) == 1 else f"{len(models)} models"
     where = "is installed" if settings.provider is Provider.EMBEDDED else f"answers at {model.url}"
     yield Finding(Sign.OK, f"{server[0].upper()}{server[1:]} {where}: {count}")
+    if settings.provider is Provider.OLLAMA:
+        yield Finding(Sign.OK, memory_words(models))
     if settings.provider is Provider.OPENAI and await _answers(settings, Provider.OLLAMA):
         yield Finding(
             Sign.WARN,

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.doctor import Finding, Patient, Sign, examine
+from llamagent_server.providers.suggestions import suggested
 from llamagent_server.settings import EMBEDDED_MODEL, Provider, Settings
-from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Request, say
+from tests.end_to_end.test_pull import WHOLE, Pullable
+from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Raw, Request, say
 from tests.fakes.serving import Exchange
 from tests.terminal.scripts import Stage
-from tests.terminal.terminals import piped
+from tests.terminal.terminals import Terminal, piped
 
 
 async def findings(settings: Settings, home: Path, problems: tuple[str, ...] = ()) -> list[Finding]:
@@ -179,3 +182,37 @@ def test_the_command_is_content(stage: Stage) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("ok   Python")
     assert not (stage.home / ".llamagent").exists()
+
+
+@pytest.mark.parametrize(("typed", "fetched"), [("y\r", True), ("n\r", False)])
+def test_a_missing_model_is_offered_and_fetched_after_a_yes(stage: Stage, typed: str, fetched: bool) -> None:
+    with Pullable(Raw(WHOLE)) as server:
+        window = Terminal([str(stage.folder), "-", "doctor", "--url", server.url, "--model", "qwen3.5:0.8b"], stage.env)
+        try:
+            window.expect("of memory; ")
+            window.expect("Download qwen3.5:0.8b (about 1.0 GB")
+            window.type(typed)
+            window.expect("is fetched" if fetched else "needs your yes")
+            window.ended()
+        finally:
+            window.kill()
+    assert [asked["model"] for asked in server.asked] == (["qwen3.5:0.8b"] if fetched else [])
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "there", "name", "present"),
+    [
+        (32, (), "qwen3.5:4b", False),
+        (32, ("qwen3.5:9b",), "qwen3.5:9b", True),
+        (8, ("qwen3.5:9b",), "qwen3.5:4b", False),
+        (6, (), "qwen3.5:2b", False),
+        (2, ("qwen3.5:0.8b",), "qwen3.5:0.8b", True),
+        (None, (), "qwen3.5:4b", False),
+    ],
+)
+def test_the_model_that_suits_a_machine(
+    gigabytes: int | None, there: tuple[str, ...], name: str, present: bool
+) -> None:
+    memory = None if gigabytes is None else gigabytes * 10**9
+    found = suggested(memory, [ModelInfo(model) for model in there])
+    assert (found.name, found.present) == (name, present)
