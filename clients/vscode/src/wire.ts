@@ -163,6 +163,14 @@ export interface ContextReport {
   numCtx: number;
   estimated: boolean;
   parts: Part[];
+  measured?: number;
+}
+
+export interface ContextGauge {
+  tokens: number;
+  numCtx: number;
+  estimated: boolean;
+  parts: Part[];
 }
 
 export interface ModelRow {
@@ -199,6 +207,7 @@ export interface SettingInfo {
 export interface Changed {
   value: unknown;
   previous: unknown;
+  note?: string;
 }
 
 export interface CompletionItem {
@@ -223,7 +232,10 @@ export interface CommandTable {
   context: { arguments: SessionArguments; result: ContextReport };
   config: { arguments: NoArguments; result: { settings: SettingInfo[]; problems: string[] } };
   init: { arguments: NoArguments; result: { created: string[]; skipped: string[] } };
-  models: { arguments: NoArguments; result: { models: ModelRow[] } };
+  models: {
+    arguments: NoArguments;
+    result: { models: ModelRow[]; proposed?: { name: string; size: number; present: boolean } };
+  };
   pull_model: { arguments: PullModel; result: { name: string } };
   set_model: { arguments: SetModel; result: Changed };
   set_temperature: { arguments: SetTemperature; result: Changed };
@@ -237,7 +249,10 @@ export interface CommandTable {
   export: { arguments: Export; result: { text: string } };
   trust: { arguments: Trust; result: { folder: string; trusted: boolean } };
   complete: { arguments: Complete; result: { items: CompletionItem[] } };
-  help: { arguments: NoArguments; result: { commands: { name: string; title: string; help: string }[] } };
+  help: {
+    arguments: NoArguments;
+    result: { commands: { name: string; title: string; help: string; slash: string }[] };
+  };
   unqueue: { arguments: Unqueue; result: { cancelled: boolean } };
   ask_about: { arguments: AskAbout; result: { session: string; turn: string } };
 }
@@ -347,7 +362,7 @@ export interface EventTable {
     reason?: string;
     diff?: string;
   };
-  "context.gauge": ContextReport;
+  "context.gauge": ContextGauge;
   "turn.ended": {
     stopReason: StopReason;
     answer: string;

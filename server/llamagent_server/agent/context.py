@@ -117,7 +117,7 @@ def gauge(meter: Meter, window: Window, messages: Sequence[Message], tools: Sequ
     scale = total / max(1, sum(raw.values()))
     parts = [Part(name, round(tokens * scale)) for name, tokens in raw.items()]
     parts[2] = replace(parts[2], tokens=parts[2].tokens + total - sum(part.tokens for part in parts))
-    estimated = meter.known_messages < len(messages)
+    estimated = not 0 < meter.known_messages == len(messages)
     return ContextGauge(total, window.num_ctx, estimated, tuple(parts))
 
 

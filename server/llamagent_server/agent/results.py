@@ -62,10 +62,13 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
+    """`measured` is what the server counted of its last prompt of this conversation, None where it did not yet."""
+
     tokens: int
     num_ctx: int
     estimated: bool
     parts: tuple[Part, ...]
+    measured: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +95,27 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedModel:
+    """What suits this machine's memory. `size` is the download in bytes, about; `present`: the server has it."""
+
+    name: str
+    size: int
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Models:
     models: tuple[ModelRow, ...]
+    proposed: ProposedModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """`value` and `previous` of a setting changed for the session."""
+    """`value` and `previous` of a setting changed for the session; `note` is what the person should know of it."""
 
     value: Json = field(metadata={"nullable": True})
     previous: Json = field(metadata={"nullable": True})
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

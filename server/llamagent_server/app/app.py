@@ -1,12 +1,15 @@
 """One editor's agent: every command of docs/PROTOCOL.md is one method; its result is a value of agent/results.py."""
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from llamagent_server.agent import results
 from llamagent_server.agent.context import Window, gauge
 from llamagent_server.agent.conversations import Conversation, Conversations
+from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_prompt
 from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
@@ -18,7 +21,7 @@ from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
-from llamagent_server.app.reports import config_report, model_rows, session_rows
+from llamagent_server.app.reports import config_report, context_note, model_note, model_rows, proposed, session_rows
 from llamagent_server.app.setting_up import set_up
 from llamagent_server.app.undoing import NOTHING, retried, retry_ask, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
@@ -27,7 +30,7 @@ from llamagent_server.core.exporting import document
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import Outcome
-from llamagent_server.errors import BadArgument, RequestError
+from llamagent_server.errors import BadArgument, ModelError, RequestError
 from llamagent_server.processes.shell import ShellRunner
 from llamagent_server.settings import Settings
 from llamagent_server.tools.base import make_tools
@@ -36,6 +39,7 @@ from llamagent_server.workspace import Folder, ProjectWorkspace
 # What the person attaches may take this much of the room for a prompt: the rest is for the work.
 ATTACHED_SHARE = 0.5
 CHARS_PER_TOKEN = 3
+QUICK_SECONDS = 2.0  # what a server may take to list its models, where the list is only a kindness
 # Commands, by their short names in prompts too, whose argument is a name that can be completed.
 TAKES_MODEL = frozenset({"model", "set_model"})
 TAKES_SKILL = frozenset({"skill", "load_skill"})
@@ -200,7 +204,9 @@ class App:
     async def context(self, session: str | None) -> results.ContextReport:
         known = self._known(session).session
         shown = gauge(known.meter, Window(self.settings.num_ctx), known.messages, self._ports.specs)
-        return results.ContextReport(shown.tokens, shown.num_ctx, shown.estimated, shown.parts)
+        return results.ContextReport(
+            shown.tokens, shown.num_ctx, shown.estimated, shown.parts, known.meter.known_tokens or None
+        )
 
     async def load_skill(self, name: str, session: str | None) -> results.SkillLoaded:
         await self._grounds.settle()
@@ -240,7 +246,8 @@ class App:
 
     async def models(self) -> results.Models:
         listed = await self._models.current().list_models()
-        return results.Models(model_rows(listed, self.settings.model))
+        rows = model_rows(listed, self.settings.model)
+        return results.Models(rows, proposed(self.settings.provider, listed))
 
     async def pull_model(self, name: str, *, open_bar: OpenBar | None = None) -> results.ModelPulled:
         """Have Ollama fetch a model, after a yes. Raises BadArgument, ModelError."""
@@ -249,13 +256,23 @@ class App:
         return results.ModelPulled(name)
 
     async def set_model(self, value: str) -> results.Changed:
-        return self._grounds.set_for_session("model", value)
+        changed = self._grounds.set_for_session("model", value)
+        return replace(changed, note=model_note(self.settings.provider, value, await self._listed()))
+
+    async def _listed(self) -> Sequence[ModelInfo] | None:
+        """The models of the server, None where it does not say in a moment."""
+        try:
+            async with asyncio.timeout(QUICK_SECONDS):
+                return await self._models.current().list_models()
+        except (ModelError, TimeoutError):
+            return None
 
     async def set_temperature(self, value: float) -> results.Changed:
         return self._grounds.set_for_session("temperature", value)
 
     async def set_num_ctx(self, value: int) -> results.Changed:
-        return self._grounds.set_for_session("num_ctx", value)
+        changed = self._grounds.set_for_session("num_ctx", value)
+        return replace(changed, note=context_note(self.settings.provider, changed))
 
     async def allow(self, prefix: str | None, revoke: bool) -> results.Allowed:
         return self._grounds.allow(prefix, revoke=revoke)

@@ -6,7 +6,9 @@ from dataclasses import fields
 from llamagent_server.agent import results
 from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.core.messages import Json
-from llamagent_server.settings import SETTINGS
+from llamagent_server.processes.memory import total_memory
+from llamagent_server.providers.suggestions import suggested
+from llamagent_server.settings import SETTINGS, Provider
 from llamagent_server.settings_load import Loaded
 from llamagent_server.store.sessions import StoredSession
 
@@ -31,6 +33,33 @@ def model_rows(listed: Sequence[ModelInfo], current: str) -> tuple[results.Model
         )
         for model in listed
     )
+
+
+def proposed(provider: Provider, listed: Sequence[ModelInfo]) -> results.ProposedModel | None:
+    """What suits this machine; only of Ollama is it known what can be had."""
+    if provider is not Provider.OLLAMA:
+        return None
+    found = suggested(total_memory(), listed)
+    return results.ProposedModel(found.name, found.size, found.present)
+
+
+def context_note(provider: Provider, changed: results.Changed) -> str | None:
+    """What another context length means."""
+    if changed.value == changed.previous:
+        return None
+    if provider is Provider.OPENAI:
+        return "The server itself decides how much context it has: this is what llamagent plans with."
+    return "The model is loaded anew at the next request; more context takes more memory."
+
+
+def model_note(provider: Provider, name: str, listed: Sequence[ModelInfo] | None) -> str | None:
+    """Whether the server lacks the model (`listed` None: it does not say)."""
+    if listed is None or provider is not Provider.OLLAMA:
+        return None
+    there = {model.name for model in listed}
+    if name in there or f"{name}:latest" in there:
+        return None
+    return f"Ollama does not have {name}: `pull_model` gets it. It has {', '.join(sorted(there)) or 'no model yet'}."
 
 
 def session_rows(stored: Iterable[StoredSession], current: str | None) -> tuple[results.SessionRow, ...]:

@@ -142,7 +142,8 @@ def _described(command: wire.Command) -> dict[str, Json]:
         }
         for field in fields(command.arguments)
     ]
-    return {"name": command.id, "title": command.title, "help": command.help, "arguments": arguments}
+    words = {"name": command.id, "title": command.title, "help": command.help, "slash": command.slash}
+    return {**words, "arguments": arguments}
 
 
 _DOORS: dict[str, Door] = {

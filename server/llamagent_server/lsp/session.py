@@ -53,7 +53,9 @@ class EditorSession:
         self._messages = None if client.flags.trace else Messages(protocol, client, self.shown)
         self._trace = TraceSender(protocol) if client.flags.trace else None
         self._overrides = overrides
-        self._settings: Mapping[str, Json] = _set(client.options.settings or {})
+        self._initial: Mapping[str, Json] = _set(client.options.settings or {})
+        self._settings = self._initial
+        self._live: set[str] = set()  # the keys that the editor's live settings ever had
         self._configured = asyncio.Event()
         self._folders = client.folders
         self._app: App | None = None
@@ -182,8 +184,14 @@ class EditorSession:
         return _set(cast(JsonMap, ours)) if isinstance(ours, dict) else None
 
     def set_settings(self, settings: JsonMap) -> None:
-        """The editor's settings in place of those it sent before."""
-        self._settings = _set(settings)
+        """The editor's live settings in place of those it sent before.
+
+        Those of `initialize` go on counting, key by key, until the live ones have once had the key: an editor whose
+        person takes a line out of their settings means it, and one that sends only what it knows takes nothing back.
+        """
+        given = _set(settings)
+        self._live |= given.keys()
+        self._settings = {**{key: value for key, value in self._initial.items() if key not in self._live}, **given}
         if self._app is not None:
             self._app.set_editor_settings(self._settings)
 

@@ -5,6 +5,7 @@ import asyncio
 from lsprotocol import types
 
 from llamagent_server.core.events import (
+    EditProposed,
     EditResolved,
     Event,
     HarnessDecided,
@@ -68,6 +69,9 @@ class Messages:
         self._protocol.tell(method, types.ShowMessageParams(kind, text))
 
     def _ended(self, turn: str, ended: TurnEnded) -> None:
+        steps = "1 step" if ended.steps == 1 else f"{ended.steps} steps"
+        words = f"the turn ended: {ended.stop_reason.value}, {steps}, {ended.seconds:.0f} s"
+        self._say(types.MessageType.Log, words, log_only=True)
         detached = turn in self.detached
         self.detached.discard(turn)
         if ended.error is not None:
@@ -99,6 +103,8 @@ def _log_line(body: object) -> str:
         case ToolReturned(name=name, ok=ok, content=content):
             first = content.strip().splitlines()[0] if content.strip() else ""
             return f"{name}: {'ok' if ok else 'failed'}: {first[:LOG_LINE]}"
+        case EditProposed(files=files):
+            return f"waits for your answer: {', '.join(file.uri.rsplit('/', 1)[-1] for file in files)}"
         case EditResolved(outcome=outcome, reason=reason):
             return f"edit {outcome.value}{f': {reason}' if reason else ''}"
         case _:

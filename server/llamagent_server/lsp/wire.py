@@ -165,10 +165,39 @@ class Command:
         return PREFIX + self.name
 
     @property
+    def slash(self) -> str:
+        """How it is typed in a prompt, with a hint at its argument; empty where it is not."""
+        return SLASH.get(self.name, "")
+
+    @property
     def served(self) -> bool:
         return self.name in SERVED
 
 
+SLASH = {
+    "cancel": "/cancel",
+    "compact": "/compact",
+    "load_skill": "/skill NAME",
+    "skills": "/skills",
+    "new": "/new",
+    "clear": "/clear",
+    "retry": "/retry [OTHER WORDS]",
+    "context": "/context",
+    "config": "/config",
+    "init": "/init",
+    "models": "/models",
+    "pull_model": "/pull NAME",
+    "set_model": "/model NAME",
+    "set_temperature": "/temp 0-2",
+    "set_num_ctx": "/ctx TOKENS",
+    "allow": "/allow [COMMAND]",
+    "sessions": "/sessions",
+    "resume": "/resume [NUMBER]",
+    "delete_session": "/delete NUMBER",
+    "undo_turn": "/undo",
+    "export": "/export [markdown|json]",
+    "help": "/help",
+}
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "Ask", "Ask the model to answer or to do something.", Ask, results.TurnResult),
     Command("cancel", "Cancel", "Stop the running turn.", SessionArguments, results.Cancelled),
