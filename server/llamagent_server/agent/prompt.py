@@ -49,13 +49,19 @@ def general() -> str:
 
 def ask_text(text: str, attachments: Sequence[Attachment], max_chars: int) -> str:
     """The person's words, followed by what they attached, together at most about `max_chars` characters."""
-    room = max(0, max_chars - len(text))
-    blocks = []
-    for attachment in attachments:
-        block = _block(attachment, room)
-        room = max(0, room - len(block))
-        blocks.append(block)
+    rooms = _shares([len(attachment.text) for attachment in attachments], max(0, max_chars - len(text)))
+    blocks = [_block(attachment, room) for attachment, room in zip(attachments, rooms, strict=True)]
     return "\n\n".join([text, *blocks])
+
+
+def _shares(sizes: Sequence[int], room: int) -> list[int]:
+    """`room` divided so that a large text does not crowd out small ones: what these leave goes to the others."""
+    shares = [0] * len(sizes)
+    smallest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
+    for done, index in enumerate(smallest_first):
+        shares[index] = min(sizes[index], room // (len(sizes) - done))
+        room -= shares[index]
+    return shares
 
 
 def _block(attachment: Attachment, room: int) -> str:

@@ -12,7 +12,7 @@ from llamagent_server.agent.results import TurnResult
 from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
-from llamagent_server.core.events import StopReason, TurnUsage
+from llamagent_server.core.events import Level, Notice, StopReason, TurnUsage
 from llamagent_server.core.policy import Mode
 
 T = TypeVar("T")
@@ -106,6 +106,8 @@ class Turns:
         together = "\n\n".join([running.ask.text, *self._state.steering, ask.text])
         require_room(self._session, self._session.ports.settings(), together)
         self._state.steering.append(ask.text)
+        for words in ask.notices:
+            self._session.trace.emit(Notice(Level.WARNING, words))
         return Turn(running.id, running.session, ask, running._ended, lambda _: False)
 
     def cancel(self) -> bool:

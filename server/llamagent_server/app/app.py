@@ -103,14 +103,17 @@ class App:
         attachments: Sequence[Attachment] = (),
         mode: Mode = Mode.AGENT,
         steer: bool = False,
+        unread: Sequence[str] = (),
     ) -> Turn:
-        """Begin a turn, or queue it behind the one that runs. Raises BadArgument, UnknownSession."""
+        """Begin a turn, or queue it behind the one that runs; `unread` is said of what it mentions. Raises BadArgument,
+        UnknownSession."""
         if not text.strip():
             raise BadArgument("There is nothing to ask: the text is empty.")
         conversation = self._conversations.get(session)
         room = int(Window(self.settings.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
         labels = tuple(attachment.label for attachment in attachments)
-        ask = Ask(ask_text(text, attachments, room + len(text)), text, labels, mode)
+        told = "\n".join((text, *(f"[{words}]" for words in unread)))
+        ask = Ask(ask_text(told, attachments, room + len(told)), text, labels, mode, tuple(unread))
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 
     async def retry(

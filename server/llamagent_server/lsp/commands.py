@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from llamagent_server.agent.results import Cancelled, Completions, ModelPulled, Started, TurnResult
+from llamagent_server.app.mentions import mentioned
 from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
@@ -62,14 +63,21 @@ def _token(value: Json) -> Token | None:
 async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
     # Before the first await: what the person attached is what they see at this moment.
     seen = [session.documents.get(item.uri) if item.uri else None for item in asked.context]
-    app = await session.app()
-    attached = [
-        await attachment(item, document, app.workspace, session.client.encoding)
-        for item, document in zip(asked.context, seen, strict=True)
-    ]
-    turn = app.start_turn(
-        asked.text, session=asked.session, attachments=attached, mode=Mode(asked.mode), steer=asked.steer
-    )
+    async with session.asking:
+        app = await session.app()
+        attached = [
+            await attachment(item, document, app.workspace, session.client.encoding)
+            for item, document in zip(asked.context, seen, strict=True)
+        ]
+        named, unread = await mentioned(asked.text, app.workspace)
+        turn = app.start_turn(
+            asked.text,
+            session=asked.session,
+            attachments=[*attached, *named],
+            mode=Mode(asked.mode),
+            steer=asked.steer,
+            unread=unread,
+        )
     if asked.detach:
         session.progress.attach(turn.id, turn.cancel, token)
         session.detach(turn)

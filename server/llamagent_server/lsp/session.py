@@ -52,6 +52,7 @@ class EditorSession:
         self.editor = ConnectedEditor(protocol, client, surroundings, self.shown)
         self._messages = None if client.flags.trace else Messages(protocol, client, self.shown)
         self._trace = TraceSender(protocol) if client.flags.trace else None
+        self.asking = asyncio.Lock()  # what goes along is read while other asks wait, so that turns keep their order
         self._overrides = overrides
         self._initial: Mapping[str, Json] = _set(client.options.settings or {})
         self._settings = self._initial

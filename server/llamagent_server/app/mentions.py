@@ -1,0 +1,74 @@
+"""What the person mentions with `@` in a prompt, read as they see it: files, some of their lines, folders."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llamagent_server.agent.prompt import Attachment
+from llamagent_server.core.diffs import split_lines
+from llamagent_server.core.mentions import Mention, mentions
+from llamagent_server.tools.folding import folded
+from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
+
+MOST = 20
+FOLDER_CHARS = 4_000
+PART_LINES = 400  # of a file that is too large to be read whole
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A mention that gave nothing, and why, in words for the person and the model."""
+
+    words: str
+
+
+async def mentioned(text: str, workspace: ProjectWorkspace) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+    """What `text` mentions, and what is to be said of mentions that could not be read."""
+    found = mentions(text)
+    read = await asyncio.gather(*(_read(mention, workspace) for mention in found[:MOST]))
+    unread = [item.words for item in read if isinstance(item, Unread)]
+    if len(found) > MOST:
+        unread.append(f"Only the first {MOST} mentions were read; there are {len(found)}.")
+    return tuple(item for item in read if isinstance(item, Attachment)), tuple(unread)
+
+
+async def _read(mention: Mention, workspace: ProjectWorkspace) -> Attachment | Unread:
+    if mention.first is not None and mention.last is not None and mention.last < mention.first:
+        return Unread(f"{mention.written} was not read: its last line is before its first.")
+    snapshot = await workspace.read(mention.path)
+    if not isinstance(snapshot, PathProblem):
+        return _lines(mention, snapshot.path, split_lines(snapshot.text))
+    if snapshot.kind is ProblemKind.TOO_LARGE:
+        return await _part(mention, workspace)
+    if mention.first is None:
+        listing = await workspace.list(mention.path)
+        if not isinstance(listing, PathProblem):
+            return _folder(listing.path, listing.files, complete=listing.complete)
+    near = await workspace.alike(mention.path) if snapshot.kind is ProblemKind.MISSING else ()
+    hint = f" Did you mean {', '.join(f'@{path}' for path in near)}?" if near else ""
+    return Unread(f"{mention.written} was not read: {snapshot.message}{hint}")
+
+
+def _lines(mention: Mention, path: str, lines: list[str]) -> Attachment | Unread:
+    if mention.first is None:
+        return Attachment(path, "".join(lines))
+    if mention.first > len(lines):
+        return Unread(f"{mention.written} was not read: {path} has only {len(lines)} lines.")
+    return Attachment(path, "".join(lines[mention.first - 1 : mention.last]), first_line=mention.first)
+
+
+async def _part(mention: Mention, workspace: ProjectWorkspace) -> Attachment | Unread:
+    first = mention.first or 1
+    last = min(mention.last or first + PART_LINES, first + PART_LINES)
+    part = await workspace.read_lines(mention.path, first, last)
+    if isinstance(part, PathProblem):
+        return Unread(f"{mention.written} was not read: {part.message}")
+    if not part.text:
+        return Unread(f"{mention.written} was not read: {mention.path} has only {part.lines} lines.")
+    return Attachment(mention.path, part.text, first_line=first)
+
+
+def _folder(path: str, files: Sequence[str], *, complete: bool) -> Attachment:
+    lines, left_out = folded(files, FOLDER_CHARS)
+    note = "" if complete and not left_out else "\n[not all are listed; list_files shows more]"
+    return Attachment(f"{path}/ (its files)", "\n".join(lines) + note)
