@@ -1,7 +1,7 @@
 """Doubles that obey the agent's ports: a scripted model, an editor that answers as told, tools over a dict of texts."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -16,6 +16,7 @@ from llamagent_server.agent.ports import (
     Failure,
     ModelEvent,
     ModelInfo,
+    Problem,
     ReviewAnswer,
     SaveReport,
     Stored,
@@ -198,6 +199,8 @@ class FakeEditor:
         self.asked: list[str] = []
         self.reviewed: list[Proposal] = []
         self.told: list[str] = []
+        self.reported: list[Mapping[str, Sequence[Problem]]] = []
+        self.asked_of: list[tuple[str, ...]] = []
         self.unsaved: tuple[str, ...] = ()
         self.open = 0
 
@@ -216,6 +219,10 @@ class FakeEditor:
 
     async def save_edited(self) -> SaveReport:
         return SaveReport(unsaved=self.unsaved)
+
+    async def problems(self, uris: Sequence[str]) -> Mapping[str, Sequence[Problem]]:
+        self.asked_of.append(tuple(uris))
+        return self.reported.pop(0) if self.reported else {}
 
     def notify(self, text: str, *, important: bool) -> None:  # noqa: ARG002
         self.told.append(text)

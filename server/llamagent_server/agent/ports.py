@@ -1,6 +1,6 @@
 """What the agent needs from outside, as protocols. The edges implement them; this room imports none of those."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -198,6 +198,16 @@ class SaveReport:
     unsaved: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error or a warning that the editor shows. `line` counts from 1; `severity` is `error` or `warning`; `text` is
+    one line."""
+
+    line: int
+    severity: str
+    text: str
+
+
 class Editor(Protocol):
     """The person's editor. No answer of any kind is a yes; none of these raises but for CancelledError, which also
     takes the question down in the editor."""
@@ -213,6 +223,10 @@ class Editor(Protocol):
 
     async def save_edited(self) -> SaveReport:
         """Ask for a save of the documents whose accepted edits are not on disk, before a command runs."""
+        ...
+
+    async def problems(self, uris: Sequence[str]) -> Mapping[str, Sequence[Problem]]:
+        """What the editor shows in these documents now; no entry for those of which it says nothing."""
         ...
 
     def notify(self, text: str, *, important: bool) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from llamagent_server.agent.ports import ReviewAnswer, ToolResult
+from llamagent_server.agent.problems import problems_after
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.diffs import counts, unified
@@ -28,18 +29,29 @@ async def review(session: Session, turn: TurnState, edits: Sequence[Edit]) -> li
     """Let the person decide on all `edits` at once; the results, one for each, say what is in the files afterwards."""
     proposal = joined(edit.proposal for edit in edits)
     found: dict[str, Resolution] = {}
+    problems: dict[str, str] = {}
     if proposal.changes:
-        found = await _reviewed(session, turn, tuple(edit.call.id for edit in edits), proposal)
+        found, made = await _reviewed(session, turn, tuple(edit.call.id for edit in edits), proposal)
+        problems |= await problems_after(session, made) if made else {}
     told: set[str] = set()
     results = [_told_of(edit.proposal, found, told) for edit in edits]
     turn.edits_made += sum(result.ok for result in results)
-    return results
+    return _with_problems(edits, results, problems)
+
+
+def _with_problems(edits: Sequence[Edit], results: Sequence[ToolResult], problems: dict[str, str]) -> list[ToolResult]:
+    """What the editor reports of a file stands in the result of its last edit."""
+    told = list(results)
+    for index, edit in reversed(list(enumerate(edits))):
+        words = [words for change in edit.proposal.changes if (words := problems.pop(change.uri, None))]
+        told[index] = replace(told[index], content="\n".join([told[index].content, *words]))
+    return told
 
 
 async def _reviewed(
     session: Session, turn: TurnState, calls: tuple[str, ...], proposal: Proposal
-) -> dict[str, Resolution]:
-    """What became of each file of the proposal, by its URI."""
+) -> tuple[dict[str, Resolution], list[FileChange]]:
+    """What became of each file of the proposal, by its URI, and the changes that were really made."""
     review_id = session.ports.new_id("review")
     files = tuple(ChangedFile(c.uri, *counts(c.before, c.after), c.note or None) for c in proposal.changes)
     diff = "".join(unified(c.path, c.before, c.after) for c in proposal.changes)
@@ -54,7 +66,13 @@ async def _reviewed(
             session.trace.emit(Notice(Level.WARNING, told))
     if answer.stop:
         turn.stop = Stop("You refused the edit and stopped the turn.", refused=True)
-    return {change.uri: _part(whole, proposal, answer, index) for index, change in enumerate(proposal.changes)}
+    found = {change.uri: _part(whole, proposal, answer, index) for index, change in enumerate(proposal.changes)}
+    made = [
+        replace(change, before=base, after=now or "")
+        for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True)
+        if found[change.uri].outcome in MADE
+    ]
+    return found, made
 
 
 def _part(whole: Resolution, proposal: Proposal, answer: ReviewAnswer, index: int) -> Resolution:

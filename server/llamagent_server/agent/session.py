@@ -70,6 +70,7 @@ class Session:
         self.turns: dict[str, TurnMark] = dict(told.turns) if told else {}
         self.meter = Meter()
         self.rewrites = 0  # each may have taken results out of the model's sight
+        self.problems: dict[str, frozenset[str]] = {}  # what was told last of the problems in a document, by its URI
         self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
 
     @property

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from llamagent_server.agent.prompt import Attachment
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument
+from llamagent_server.lsp import problems
 from llamagent_server.lsp.convert import offsets
 from llamagent_server.lsp.text import Encoding, Text
 from llamagent_server.lsp.wire import ContextItem
 from llamagent_server.workspace import OpenDocument, PathProblem, ProjectWorkspace
-
-_SEVERITIES: Mapping[Json, str] = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 
 async def attachment(
@@ -40,15 +39,6 @@ async def attachment(
 
 def _line(diagnostic: Mapping[str, Json]) -> str:
     """One LSP diagnostic as one line, such as `12: error: undefined name 'x' (pyflakes)`."""
-    severity = _SEVERITIES.get(diagnostic.get("severity"), "error")
-    message = " ".join(str(diagnostic.get("message", "")).split())
-    source = diagnostic.get("source")
-    return f"{_line_number(diagnostic)}{severity}: {message}" + (f" ({source})" if source else "")
-
-
-def _line_number(diagnostic: Mapping[str, Json]) -> str:
-    match diagnostic.get("range"):
-        case {"start": {"line": int(line)}}:
-            return f"{line + 1}: "
-        case _:
-            return ""
+    line = problems.line_number(diagnostic)
+    where = f"{line}: " if line else ""
+    return f"{where}{problems.severity(diagnostic)}: {problems.text(diagnostic)}"

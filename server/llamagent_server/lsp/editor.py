@@ -2,29 +2,32 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsprotocol import types
 
-from llamagent_server.agent.ports import Consent, ConsentDecision, ReviewAnswer, SaveReport
+from llamagent_server.agent.ports import Consent, ConsentDecision, Problem, ReviewAnswer, SaveReport
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.errors import BadArgument
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.files import Files
+from llamagent_server.lsp.problems import problem
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.questions import Questions
 from llamagent_server.lsp.reviews import Reviews
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import (
     CONSENT,
+    DIAGNOSTICS,
     INPUT,
     REVIEW_CLOSED,
     SAVE,
     ConsentQuestion,
     ConsentReply,
+    DiagnosticsReply,
     InputQuestion,
     InputReply,
     ReviewClosed,
@@ -149,6 +152,21 @@ class ConnectedEditor:
             if await self._surroundings.files.on_disk(change.uri):
                 self._edited.pop(name, None)
         return tuple(self._edited.values())
+
+    # --- Problems that the editor knows of --------------------------------------------------------------------------
+
+    async def problems(self, uris: Sequence[str]) -> Mapping[str, Sequence[Problem]]:
+        if not self._client.flags.diagnostics:
+            return {}
+        try:
+            reply = await self._protocol.ask(
+                DIAGNOSTICS, record(Uris(tuple(uris))), lambda value: parse_known(DiagnosticsReply, value)
+            )
+        except AskFailed as failure:
+            _log.info("the editor told no diagnostics: %s", failure)
+            return {}
+        found = {key(uri): diagnostics for uri, diagnostics in reply.diagnostics.items()}
+        return {uri: tuple(filter(None, map(problem, found[key(uri)]))) for uri in uris if key(uri) in found}
 
     # --- Questions and notices beside a turn -----------------------------------------------------------------------
 
