@@ -104,6 +104,15 @@ async def test_settings_of_the_start_and_live_ones(project: Path, home: Path) ->
             assert await in_force() == (0.2, 7, "default")
 
 
+@pytest.mark.parametrize("prefix", ["git status; rm x", "a && b", "echo $(x)", "FOO=1 make", "ls > f", "a | b", " "])
+async def test_what_could_never_run_unasked_is_not_allowed(project: Path, home: Path, prefix: str) -> None:
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url) as ed:
+            assert "plain words" in (await ed.failing("allow", prefix=prefix))["message"]
+            assert await ed.command("allow", prefix=prefix, revoke=True) == {"allowed": []}
+            assert await ed.command("allow", prefix="python -m pytest") == {"allowed": ["python -m pytest"]}
+
+
 # --- While a turn runs ---------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from llamagent_server.agent.results import Allowed, Changed, TrustReport
 from llamagent_server.app.connection import Connection
 from llamagent_server.core.messages import Json
+from llamagent_server.core.policy import can_be_allowed
 from llamagent_server.errors import TRUST, BadArgument, RequestError, Untrusted
 from llamagent_server.processes.environment import own_programs
 from llamagent_server.settings import validate_one
@@ -147,10 +148,15 @@ class Grounds:
         return Changed(getattr(self.loaded.settings, key), previous)
 
     def allow(self, prefix: str | None, *, revoke: bool) -> Allowed:
-        """Commands that begin so run without asking until the connection ends. Raises BadSetting."""
+        """Commands that begin so run without asking until the connection ends. Raises BadArgument, BadSetting."""
         allowed = self.loaded.settings.allowed_commands
         if prefix is not None:
             words = " ".join(prefix.split())
+            if not revoke and not can_be_allowed(words):
+                raise BadArgument(
+                    "An allowed command is made of plain words, without quotes and without what a shell acts on.",
+                    hint="Such a command asks each time.",
+                )
             kept = [known for known in allowed if known != words]
             self.set_for_session(ALLOWED, list(kept if revoke else [*kept, words]))
         return Allowed(self.loaded.settings.allowed_commands)

@@ -95,6 +95,11 @@ def may_run(command: str, allowed: Iterable[str]) -> bool:
     return any(_allows(words, prefix.split()) for prefix in allowed)
 
 
+def can_be_allowed(prefix: str) -> bool:
+    """Whether any command that begins with `prefix` could ever run without asking."""
+    return _PLAIN.fullmatch(prefix) is not None and bool(prefix.split()) and not _ASSIGNMENT.match(prefix.split()[0])
+
+
 def _allows(words: list[str], prefix: list[str]) -> bool:
     if not prefix or words[: len(prefix)] != prefix:
         return False
