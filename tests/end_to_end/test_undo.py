@@ -205,9 +205,10 @@ async def test_retry_keeps_what_went_along_and_the_mode(project: Path, home: Pat
             await ed.ask("look", context=[{"uri": ed.uri("a.txt")}], mode="read")
         async with editor(project, home, url=server.url) as ed:
             await ed.command("resume", ref=1)
-            await ed.command("retry", text="look well")
-            assert sent(server)[0].startswith("look well\n\na.txt:\n```\none\n```")
-            assert ed.of("turn.started")[-1]["files"] == ["a.txt"]
+            (project / "b.txt").write_text("two\n")
+            await ed.command("retry", text="look well at @b.txt")
+            assert sent(server)[0].startswith("look well at @b.txt\n\na.txt:\n```\none\n```\n\nb.txt:\n```\ntwo\n```")
+            assert ed.of("turn.started")[-1]["files"] == ["a.txt", "b.txt"]
     assert (project / "a.txt").read_text() == "one\n"
 
 

@@ -23,7 +23,7 @@ from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
 from llamagent_server.app.reports import config_report, context_note, model_note, model_rows, proposed, session_rows
 from llamagent_server.app.setting_up import set_up
-from llamagent_server.app.undoing import NOTHING, retried, retry_ask, taken_back, undo
+from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.exporting import Conversation as Exportable
 from llamagent_server.core.exporting import document
@@ -110,14 +110,18 @@ class App:
         if not text.strip():
             raise BadArgument("There is nothing to ask: the text is empty.")
         conversation = self._conversations.get(session)
-        room = int(Window(self.settings.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
         labels = tuple(attachment.label for attachment in attachments)
         told = "\n".join((text, *(f"[{words}]" for words in unread)))
-        ask = Ask(ask_text(told, attachments, room + len(told)), text, labels, mode, tuple(unread))
+        ask = Ask(ask_text(told, attachments, self._attached_room + len(told)), text, labels, mode, tuple(unread))
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 
+    @property
+    def _attached_room(self) -> int:
+        """In characters."""
+        return int(Window(self.settings.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
+
     async def retry(
-        self, session: str | None, turn: str | None, text: str | None, *, undo: bool
+        self, session: str | None, turn: str | None, words: NewWords | None, *, undo: bool
     ) -> Turn | results.TurnResult:
         """Begin a turn again, or with other words, from before it; the later ones are out of the conversation.
 
@@ -126,11 +130,11 @@ class App:
         """
         known = self._known(session)
         known.idle()
-        name = retried(known.session, turn, text)
-        return await known.turns.alone(self._from_before(known, name, text, undo=undo))
+        name = retried(known.session, turn, words)
+        return await known.turns.alone(self._from_before(known, name, words, undo=undo))
 
     async def _from_before(
-        self, known: Conversation, turn: str, text: str | None, *, undo: bool
+        self, known: Conversation, turn: str, words: NewWords | None, *, undo: bool
     ) -> Turn | results.TurnResult:
         notices: tuple[str, ...] = ()
         if undo:
@@ -140,7 +144,7 @@ class App:
             if done.outcome == Outcome.FAILED:
                 raise RequestError(done.reason or "The edits were not undone.", hint="Retry without `undo`.")
             notices = (done.reason,) if done.reason and done.outcome != NOTHING else ()
-        again = retry_ask(known.session.turns[turn], text, notices)
+        again = retry_ask(known.session.turns[turn], words, notices, self._attached_room)
         known.session.rewind(turn)
         return known.turns.put_first(again)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llamagent_server.agent.prompt import Attachment, ask_text
 from llamagent_server.agent.results import Undone
 from llamagent_server.agent.review import resolve
 from llamagent_server.agent.session import Ports, Session
@@ -55,9 +56,18 @@ async def taken_back(session: Session, ports: Ports, workspace: ProjectWorkspace
     return await undo(session, ports, workspace, changed)
 
 
-def retried(session: Session, turn: str | None, text: str | None) -> str:
+@dataclass(frozen=True, slots=True)
+class NewWords:
+    """What the person says instead, what it mentions, and what is to be said of mentions that could not be read."""
+
+    text: str
+    named: Sequence[Attachment] = ()
+    unread: Sequence[str] = ()
+
+
+def retried(session: Session, turn: str | None, words: NewWords | None) -> str:
     """Which turn is meant; None: the last one. Raises BadArgument."""
-    if text is not None and not text.strip():
+    if words is not None and not words.text.strip():
         raise BadArgument("There is nothing to ask: the text is empty.")
     if not session.turns:
         raise BadArgument("There is nothing to do again: this conversation has no turn yet.")
@@ -68,13 +78,17 @@ def retried(session: Session, turn: str | None, text: str | None) -> str:
     return turn
 
 
-def retry_ask(mark: TurnMark, text: str | None, notices: tuple[str, ...]) -> Ask:
-    """The ask of a turn again, with the person's new words if there are any. What went along goes along again."""
+def retry_ask(mark: TurnMark, words: NewWords | None, notices: tuple[str, ...], room: int) -> Ask:
+    """The ask of a turn again, with the person's new words if there are any. What went along goes along again; what
+    the new words mention takes at most `room` characters."""
     mode = Mode(mark.mode) if mark.mode in tuple(Mode) else Mode.AGENT
-    if text is None:
+    if words is None:
         return Ask(mark.text or mark.shown, mark.shown, mark.files, mode, notices)
     attached = mark.text.removeprefix(mark.shown) if mark.text.startswith(mark.shown) else ""
-    return Ask(text + attached, text, mark.files, mode, notices)
+    new = [one for one in words.named if one.label not in mark.files]
+    told = "\n".join((words.text, *(f"[{line}]" for line in words.unread))) + attached
+    files = (*mark.files, *(one.label for one in new))
+    return Ask(ask_text(told, new, room + len(told)), words.text, files, mode, (*notices, *words.unread))
 
 
 async def _plan(workspace: ProjectWorkspace, kept: Sequence[Replaced], *, removes: bool) -> _Plan:

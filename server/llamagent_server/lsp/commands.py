@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from llamagent_server.agent.results import Cancelled, Completions, ModelPulled, Started, TurnResult
 from llamagent_server.app.mentions import mentioned
+from llamagent_server.app.undoing import NewWords
 from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
@@ -87,7 +88,9 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
 
 async def _retry(session: EditorSession, asked: wire.Retry, token: Token | None) -> TurnResult:
     app = await session.app()
-    begun = await app.retry(asked.session, asked.turn, asked.text, undo=asked.undo)
+    named, unread = await mentioned(asked.text or "", app.workspace)
+    words = NewWords(asked.text, named, unread) if asked.text is not None else None
+    begun = await app.retry(asked.session, asked.turn, words, undo=asked.undo)
     return begun if isinstance(begun, TurnResult) else await _result(session, begun, token)
 
 
