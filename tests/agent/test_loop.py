@@ -522,3 +522,15 @@ async def test_half_a_surrogate_pair_in_a_tools_result_goes_to_the_model_as_it_i
     sent = desk.model.requests[-1].messages[-1]
     assert sent.content == "x = '\ud83d'"
     assert_whole(desk.conversation.session.messages)
+
+
+async def test_a_call_that_fills_the_window_by_itself_is_dropped_and_what_came_of_it_told() -> None:
+    huge = reply("", call("write_file", path="a.py", content="x = 1\n" * 2000))
+    desk = Desk([huge, reply("what was done"), reply("done")], settings=Settings(num_ctx=2048))
+    result = await desk.ask("write it").result()
+    assert (result.stop_reason, result.answer) == (StopReason.ANSWERED, "done")
+    task = desk.model.requests[-1].messages[-1].content
+    assert task.startswith("write it\n\n")
+    assert "Your last step was too long to be kept" in task
+    assert "write_file: Created a.py (+2000 -0). The user accepted it." in task
+    assert_whole(desk.conversation.session.messages)

@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from llamagent_server.agent.compaction import INSTRUCTION, rebuilt, summary_of
+from llamagent_server.agent.compaction import INSTRUCTION, PRUNED, rebuilt, strip_notes, summary_of
 from llamagent_server.agent.context import ELIDE_TO, Meter, Window, elide, message_bytes
 from llamagent_server.agent.request import chat_request, read_reply, stream
 from llamagent_server.agent.session import Session
 from llamagent_server.core.messages import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from llamagent_server.errors import ContextOverflow
 from llamagent_server.settings import Settings
+
+TOO_LONG_TO_KEEP = "(Your last step was too long to be kept. Take smaller steps. What came of it:)"
+_SAID = 5  # results of such a step that are told
+_SAID_CHARS = 200
 
 Spend = Callable[[Usage, int, int], None]
 
@@ -79,9 +83,23 @@ def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session
     results = [message for message in messages if isinstance(message, ToolMessage)]
     room = sum(meter.text(message.content) for message in results) - excess
     if room < 100 * len(results) or not results:
-        raise _too_long(window)
+        return _without_newest(messages, meter, window, session)
     chars = int(room * meter.ratio / len(results))
     return tuple(_cut(message, chars) if isinstance(message, ToolMessage) else message for message in messages)
+
+
+def _without_newest(
+    messages: tuple[Message, ...], meter: Meter, window: Window, session: Session
+) -> tuple[Message, ...]:
+    """`messages` up to the task, where the newest call itself fills the window: what came of it is said in words."""
+    at = next(index for index, message in enumerate(messages) if isinstance(message, UserMessage))
+    said = [f"{m.name}: {m.content[:_SAID_CHARS]}" for m in messages[at + 1 :] if isinstance(m, ToolMessage)]
+    task = messages[at]
+    note = "\n".join([TOO_LONG_TO_KEEP, *said[-_SAID:]])
+    short = (*messages[:at], replace(task, content=f"{strip_notes(task.content)}\n\n{PRUNED}\n{note}"))
+    if meter.estimate(short, session.ports.specs) > window.compact_at:
+        raise _too_long(window)
+    return short
 
 
 def _cut(message: ToolMessage, chars: int) -> ToolMessage:
