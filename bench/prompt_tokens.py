@@ -22,8 +22,12 @@ from llamagent_server.providers.ollama_wire import tool
 from llamagent_server.tools.base import TOOLS, Means
 
 PROJECT = "The project folder is demo. Paths are relative to it."
-# An eighth of the window of 8192 tokens: the rest is for the work.
-LIMITS = {"all, with tools": 1000.0, "all, by a schema": 1000.0}
+SKILLS = (
+    ("fix-a-bug", "Find the cause of a bug, fix it, and check that it is gone."),
+    ("write-pytest-tests", "Write pytest tests for a Python module, and run them."),
+)
+# Of a window of 8192 tokens the rest is for the work.
+LIMITS = {"all, with tools": 700.0, "all, by a schema": 750.0}
 NUM_CTX = 2048
 
 
@@ -32,7 +36,7 @@ def main() -> int:
         return _missing()
     engine = start_engine(EngineConfig(bundled_path(), NUM_CTX), Cancel())
     try:
-        return report("prompt_tokens", _figures(engine), limits=LIMITS)
+        return report("prompt_tokens", figures(engine), limits=LIMITS)
     finally:
         engine.end()
 
@@ -42,8 +46,8 @@ def _missing() -> int:
     return 1
 
 
-def _figures(engine: Engine) -> list[Figure]:
-    system = system_prompt(project=PROJECT, locale=None)
+def figures(engine: Engine) -> list[Figure]:
+    system = system_prompt(project=PROJECT, skills=SKILLS, locale=None)
     specs = _specs()
     described = "\n".join(json.dumps(tool(spec)) for spec in specs)
     by_schema = constrained.as_messages((SystemMessage(system), UserMessage("")), specs)
