@@ -42,9 +42,10 @@ class Beginning:
 def parse(data: bytes) -> Replay:
     """Every record that can be read in the bytes of a journal."""
     *lines, rest = data.split(b"\n")
+    torn = bool(rest) and _record(rest) is None
     records: list[JsonObject] = []
     bad: list[int] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines if torn or not rest else [*lines, rest], start=1):
         record = _record(line)
         if record is None:
             bad.append(number)
@@ -52,10 +53,7 @@ def parse(data: bytes) -> Replay:
             bad = [earlier for earlier in bad if earlier != number - 1]
         else:
             records.append(record)
-    last = _record(rest) if rest else None
-    if last is not None:
-        records.append(last)
-    return Replay(tuple(records), torn=bool(rest) and last is None, damaged=_damage(bad), whole=not rest)
+    return Replay(tuple(records), torn=torn, damaged=_damage(bad), whole=not rest)
 
 
 def _record(line: bytes) -> JsonObject | None:
