@@ -297,12 +297,16 @@ class MemoryJournal:
         self.problem: str | None = None
         self.records = records
         self.syncs = 0
+        self.closed = False
 
     def append(self, record: dict[str, Json]) -> None:
         self.records.append(record)
 
     def sync(self) -> None:
         self.syncs += 1
+
+    def close(self) -> None:
+        self.closed = True
 
 
 class MemoryStore:
@@ -341,6 +345,7 @@ class Desk:
         self.ran: list[str] = []
         self.slept: list[float] = []
         self.queues: list[tuple[str, ...]] = []
+        self.told: list[str] = []
         self.store = MemoryStore()
         self.checkpoints = MemoryCheckpoints()
         ids = count(1)
@@ -362,6 +367,7 @@ class Desk:
             lambda: self.store,
             self.events.append,
             lambda _session, waiting: self.queues.append(tuple(turn.ask.text for turn in waiting)),
+            self.told.append,
         )
 
     async def sleep(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llamagent_server.agent.ports import Journal
+from llamagent_server.agent.ports import Journal, Stored
 from llamagent_server.core.messages import AssistantMessage, Json, ToolCall, ToolMessage, UserMessage
 from llamagent_server.core.records import cleared_record, event_record, message_record, replay, session_record
 from llamagent_server.errors import BadArgument, UnknownSession, Untrusted
@@ -84,7 +84,15 @@ def stored(store: SessionStore, *words: str) -> str:
     begun = begin(store)
     converse(begun, *words)
     assert begun.problem is None
+    begun.close()
     return begun.session
+
+
+def opened_once(store: SessionStore, session: str) -> Stored:
+    """What is stored, for a look: nobody goes on with it."""
+    found = store.open(session)
+    found.journal.close()
+    return found
 
 
 def aged(path: Path, seconds: int) -> None:
@@ -135,7 +143,7 @@ def test_before_anyone_was_asked_only_ones_own_conversation_is_seen(project: Pat
     store = SessionStore(project, trusted=lambda: answer[0])
     session = stored(store, "hello")
     assert (shelf / f"{session}.jsonl").exists() and [row.id for row in store.sessions()] == [session]
-    assert store.open(session).title == "hello"
+    assert opened_once(store, session).title == "hello"
     with pytest.raises(Untrusted):
         store.open("planted")
     answer[0] = True
@@ -149,7 +157,7 @@ def test_conversations_from_before_the_trust_are_still_there_after_it(project: P
     store = trusting(project)
     later = stored(store, "after")
     assert {row.id for row in store.sessions()} == {session, later}
-    assert store.open(session).title == "before"
+    assert opened_once(store, session).title == "before"
 
 
 def test_each_folder_has_its_own_in_the_users_folder(tmp_path: Path) -> None:
@@ -198,7 +206,8 @@ def test_a_conversation_is_opened_and_gone_on_with(project: Path) -> None:
     opened = trusting(project).open(session)
     assert opened.journal.session == session and opened.title == "hello" and opened.problem is None
     converse(opened.journal, "again")
-    messages = replay(store.open(session).records).messages
+    opened.journal.close()
+    messages = replay(opened_once(store, session).records).messages
     assert messages == (UserMessage("hello"), AssistantMessage("hi"), UserMessage("again"))
 
 
@@ -312,7 +321,7 @@ def test_a_damaged_conversation_is_listed_as_such_and_harms_no_other(
     (shelf / "bad.jsonl").write_bytes(content)
     rows = {row.id: row.damaged for row in store.sessions()}
     assert rows == {good: False, "bad": True}
-    store.open("bad")
+    opened_once(store, "bad")
     store.delete("bad")
 
 
@@ -340,7 +349,7 @@ def test_a_conversation_that_was_cut_off_is_not_damaged(project: Path, shelf: Pa
         path.write_bytes(whole[:cut])
         (row,) = trusting(project).sessions()
         assert not row.damaged and row.title == "one", cut
-        assert store.open(session).problem is None
+        assert opened_once(store, session).problem is None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only on Unix: links, FIFOs")
@@ -422,8 +431,9 @@ def test_it_is_gone_on_with_in_a_journal_of_ours_and_stays_as_it_is(project: Pat
         AssistantMessage,
     ]
     assert [message.content for message in told.messages][2:] == ["print(1)", "a.py", "voilà"]
-    assert list(shelf.iterdir()) == [path]
+    assert list(shelf.glob("*.json*")) == [path]
     converse(opened.journal, "more")
+    opened.journal.close()
     assert path.read_bytes() == before
     (row,) = store.sessions()
     assert (row.id, row.messages, row.title) == (path.stem, 4, "réparer le bug")

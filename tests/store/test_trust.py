@@ -102,16 +102,13 @@ def test_an_answer_that_cannot_be_written_holds_in_memory_and_is_said(project: P
     assert TrustStore().is_trusted(project) is None
 
 
-def test_what_a_killed_daemon_left_half_written_is_swept_away(project: Path, file: Path) -> None:
+def test_what_a_killed_daemon_left_behind_is_swept_away_by_the_next(project: Path, file: Path) -> None:
     TrustStore().set_trusted(project, True)
-    old, fresh = file.with_name(".trust.json.00000000.tmp"), file.with_name(".trust.json.11111111.tmp")
-    old.write_text("{")
-    fresh.write_text("{")
-    os.utime(old, (1, 1))
-    store = TrustStore()
-    assert store.is_trusted(project) is True
-    store.set_trusted(project, False)
-    assert not old.exists() and fresh.exists()
+    half = file.with_name(".trust.json.00000000.tmp")
+    half.write_text("{")
+    file.with_name("trust.json.lock").touch()
+    assert TrustStore().is_trusted(project) is True
+    assert [found.name for found in file.parent.iterdir()] == ["trust.json"]
 
 
 def test_a_person_without_a_home_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,18 @@ from llamagent_server.agent.turns import Turn, Turns
 from llamagent_server.core.records import replay, session_record
 from llamagent_server.errors import Busy
 
+# Conversations that a connection has in memory; of more, the one that was not used for longest is closed if nothing
+# runs in it. It is stored, and opened again when it is asked for.
+MAX_OPEN = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """An open session with its turns. `title` and `problem` are what the store says of a resumed one."""
+    """An open session with its turns. `title` is what the store says of a resumed one."""
 
     session: Session
     turns: Turns
     title: str = ""
-    problem: str | None = None
 
     @property
     def id(self) -> str:
@@ -32,7 +35,7 @@ class Conversation:
 
 
 class Conversations:
-    """`store` is asked anew each time: trust may move it."""
+    """`store` is asked anew each time: trust may move it. `tell` says to the person what is wrong with a stored one."""
 
     def __init__(
         self,
@@ -40,12 +43,15 @@ class Conversations:
         store: Callable[[], Store],
         listener: TraceListener,
         on_queue: Callable[[str, tuple[Turn, ...]], None],
+        tell: Callable[[str], None],
     ) -> None:
         self._ports = ports
+        self._tell = tell
         self._store = store
         self._listener = listener
         self._on_queue = on_queue
-        self._open: dict[str, Conversation] = {}
+        self._open: dict[str, Conversation] = {}  # the one that was used last stands last
+        self._copies: dict[str, str] = {}  # of conversations in use elsewhere: their id, and that of our copy
         self.current: Conversation | None = None
 
     @property
@@ -56,7 +62,8 @@ class Conversations:
         """The named conversation, else the current one, else a new one. Raises UnknownSession."""
         if session is None:
             return self.current or self.begin()
-        return self._open.get(session) or self.resume(session)
+        known = self._open.get(self._copies.get(session, session))
+        return self.resume(session) if known is None else self._used(known)
 
     def begin(self) -> Conversation:
         created = self._ports.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -67,31 +74,54 @@ class Conversations:
 
     def resume(self, session: str) -> Conversation:
         """Go on with a stored conversation and make it the current one. Raises UnknownSession."""
-        if (known := self._open.get(session)) is not None:
-            self.current = known
-            return known
+        known = self._open.get(self._copies.get(session, session))
+        if known is None:
+            known = self._stored(session)
+            self._copies[session] = known.id
+        self.current = known
+        return self._used(known)
+
+    def _stored(self, session: str) -> Conversation:
         stored = self._store().open(session)
         told = replay(stored.records)
         trace = Trace(stored.journal.session, stored.journal, self._listener, self._ports.clock, last_seq=told.last_seq)
         resumed = Session(self._ports, stored.journal, trace, told)
-        return self._keep(
-            Conversation(resumed, Turns(resumed, self._on_queue), title=stored.title, problem=stored.problem)
-        )
+        if stored.problem is not None:
+            self._tell(stored.problem)
+        return Conversation(resumed, Turns(resumed, self._on_queue), title=stored.title)
 
     def forget(self, session: str) -> None:
         """Close a conversation that is to be deleted. Raises Busy while it runs a turn."""
         known = self._open.get(session)
         if known is not None:
             known.idle()
-            del self._open[session]
-            if self.current is known:
-                self.current = None
+            self._close(known)
 
     async def close(self) -> None:
         for conversation in self.all:
             await conversation.turns.close()
+            conversation.session.journal.close()
 
     def _keep(self, conversation: Conversation) -> Conversation:
-        self._open[conversation.id] = conversation
         self.current = conversation
+        return self._used(conversation)
+
+    def _used(self, conversation: Conversation) -> Conversation:
+        self._open.pop(conversation.id, None)
+        self._open[conversation.id] = conversation
+        if len(self._open) > MAX_OPEN:
+            self._close_one(besides=(conversation, self.current))
         return conversation
+
+    def _close_one(self, *, besides: tuple[Conversation | None, ...]) -> None:
+        """What could not be stored stays: it is nowhere else."""
+        for known in self.all:
+            if known not in besides and known.turns.idle and known.session.journal.problem is None:
+                self._close(known)
+                return
+
+    def _close(self, conversation: Conversation) -> None:
+        conversation.session.journal.close()
+        del self._open[conversation.id]
+        if self.current is conversation:
+            self.current = None

@@ -278,6 +278,10 @@ class Journal(Protocol):
         """fsync: at the end of a turn."""
         ...
 
+    def close(self) -> None:
+        """Nothing more is written from here: others may go on with the conversation."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

@@ -65,7 +65,9 @@ class App:
             system_prompt=self._system_prompt,
             prepare=self._prepare,
         )
-        self._conversations = Conversations(self._ports, self._grounds.store, connection.listener, connection.on_queue)
+        self._conversations = Conversations(
+            self._ports, self._grounds.store, connection.listener, connection.on_queue, connection.say
+        )
 
     @property
     def settings(self) -> Settings:
@@ -306,7 +308,8 @@ class App:
         session = await self._id(ref)
         conversation = self._conversations.resume(session)
         row = await self._row(session)
-        return results.SessionRef(session, row.title if row else conversation.session.title, row.messages if row else 0)
+        title = conversation.title or (row.title if row else conversation.session.title)
+        return results.SessionRef(conversation.id, title, row.messages if row else 0)
 
     async def delete_session(self, ref: int | str) -> results.SessionRef:
         session = await self._id(ref)

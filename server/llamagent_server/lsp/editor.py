@@ -194,6 +194,12 @@ class ConnectedEditor:
         async with self._questions.one_at_a_time:
             return await self._questions.choose(message, (yes, no)) == yes
 
+    def say(self, text: str) -> None:
+        """Show it in every editor; for what no trace can carry."""
+        self._protocol.tell(
+            types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(types.MessageType.Warning, visible(text))
+        )
+
     def notify(self, text: str, *, important: bool) -> None:
         """Clients with a trace see the same there."""
         if self._client.flags.trace:

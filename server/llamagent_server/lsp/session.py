@@ -89,6 +89,7 @@ class EditorSession:
                 buffers=self.documents,
                 listener=self._listen,
                 on_queue=self._queue_changed,
+                say=self.editor.say,
                 ask_trust=lambda folder: self.editor.ask_trust(str(folder.path)),
                 open_bar=self.progress.open_work,
                 ask_download=self.editor.ask_download,

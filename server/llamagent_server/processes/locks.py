@@ -1,21 +1,19 @@
-"""A lock between processes on an open file, in the way each system has it. It goes when the file is closed."""
+"""A lock between processes on an open file. It goes with the file: closed, or its process killed."""
 
-import sys
-from typing import IO
+import errno
+
+# Systems of files that know no locks, as some networks have them.
+_WITHOUT_LOCKS = frozenset({errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL})
 
 
-def try_lock(file: IO[bytes]) -> bool:
-    """Take the lock; False where another process, or another open file of this one, has it."""
+def try_lock(fd: int) -> bool:
+    """Take the lock of a descriptor opened for writing; False where another process, or another opening by this one,
+    has it. Where the file's system knows no locks everyone gets it. Raises OSError."""
+    from filelock import lock_descriptor  # late: start-up is measured
+
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+        return lock_descriptor(fd, blocking=False)
+    except OSError as error:
+        if error.errno in _WITHOUT_LOCKS:
+            return True
+        raise

@@ -66,7 +66,7 @@ async def fetch_bundled(bundled: Bundled, tell: Tell) -> None:
 async def _alone(path: Path) -> AsyncIterator[None]:
     """Within, no other process holds the lock."""
     with path.open("ab") as file:
-        while not try_lock(file):  # noqa: ASYNC110 - another process cannot tell us
+        while not try_lock(file.fileno()):  # noqa: ASYNC110 - another process cannot tell us
             await asyncio.sleep(_LOCK_SECONDS)
         yield
 

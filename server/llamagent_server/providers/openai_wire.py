@@ -112,14 +112,13 @@ class OpenAIReading:
 
     def _take(self, events: Iterable[SseEvent]) -> Iterator[Delta]:
         for event in events:
-            if self._builder.stuck:
-                return
+            if self.done:
+                return  # whatever follows, in whatever pieces it comes, is no part of the reply
             match event:
                 case Garbage():
                     raise garbage(event, self._place)
                 case Done():
                     self._done = True
-                    return
                 case Record(value=value):
                     yield from self._record(value)
 

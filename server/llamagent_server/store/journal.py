@@ -4,14 +4,17 @@ A line that was cut off by a crash is closed by the next writer with a line of t
 a one is no damage.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llamagent_server.core.messages import Json, JsonObject
-from llamagent_server.store import places
+from llamagent_server.store import locks, places
+from llamagent_server.store.locks import Held
 from llamagent_server.store.places import Place
 
+OURS = ".jsonl"
 TORN_TYPE = "torn"
 _CLOSE_TORN = b'\n{"type":"torn"}\n'
 # What may wait in memory for a disk that is full; beyond it the journal is given up.
@@ -79,15 +82,28 @@ def encode(record: JsonObject) -> bytes:
         return (json.dumps(record, separators=(",", ":")) + "\n").encode()
 
 
+def lock_name(session: str) -> str:
+    return session + locks.SUFFIX
+
+
 class FileJournal:
     """Implements agent.ports.Journal over one file. Nothing is on disk before the first record.
 
     Each record goes to the system in one write. What the disk refuses waits, and is written before the next one.
+    While it is open no other process writes to it: `held` is its lock, where there is a file already.
     """
 
     def __init__(
-        self, session: str, place: Place, name: str, *, beginning: Beginning | None = None, whole: bool = True
+        self,
+        session: str,
+        place: Place,
+        name: str,
+        *,
+        beginning: Beginning | None = None,
+        whole: bool = True,
+        held: Held | None = None,
     ) -> None:
+        self._held = held
         self._session = session
         self._place = place
         self._name = name
@@ -126,6 +142,12 @@ class FileJournal:
         if not self._waiting:
             self._attempt(lambda: places.sync(self._place, self._name))
 
+    def close(self) -> None:
+        self.sync()
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
     def _flush(self) -> None:
         if self._attempt(self._write):
             self._problem = None
@@ -144,11 +166,18 @@ class FileJournal:
     def _write(self) -> None:
         if self._beginning is not None:
             self._beginning.make_folder()
+            self._hold()
             places.create(self._place, self._name)
             self._waiting = [*map(encode, self._beginning.records), *self._waiting]
             self._beginning = None
         while self._waiting:
             self._take(places.append(self._place, self._name, self._closing + b"".join(self._waiting)))
+
+    def _hold(self) -> None:
+        """The lock of a new journal. Nobody knows its name yet; where no lock can be made it does without."""
+        if self._held is None:
+            with contextlib.suppress(OSError):
+                self._held = locks.take(self._place, lock_name(self._session))
 
     def _take(self, taken: int) -> None:
         """Forget what the file has taken `taken` bytes of."""

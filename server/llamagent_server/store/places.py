@@ -142,12 +142,17 @@ def sync(place: Place, name: str) -> None:
             os.fsync(folder)
 
 
+def open_to_lock(place: Place, name: str) -> int:
+    """A descriptor, opened for writing, of a file that is made where it is not there. Raises OSError."""
+    return _open(place, name, os.O_RDWR | os.O_CREAT)
+
+
 def write_whole(place: Place, name: str, data: bytes) -> None:
     """Put a file with `data` in the place of what is there, if anything: a reader sees the one or the other.
 
     Raises OSError; then nothing was changed.
     """
-    _sweep(place, name)
+    sweep(place, name, _STALE_SECONDS)  # another process may be writing the same
     temporary = f".{name}.{secrets.token_hex(4)}.tmp"
     with _inside(place) as (folder, prefix):
         try:
@@ -236,10 +241,15 @@ def _open(place: Place, name: str, flags: int, mode: int = PRIVATE_FILE) -> int:
         return fd
 
 
-def _sweep(place: Place, name: str) -> None:
-    """Remove what a daemon that was killed while writing left behind."""
+def sweep(place: Place, name: str, seconds: float = 0) -> None:
+    """Remove what a process that was killed in `write_whole` left behind, where it is older than `seconds`: with 0 the
+    caller holds the lock of its writers."""
     for found in names(place):
-        if found.startswith(f".{name}.") and found.endswith(".tmp"):
+        if is_leftover(found, name):
             with contextlib.suppress(OSError):
-                if time.time() - status(place, found).st_mtime > _STALE_SECONDS:
+                if time.time() - status(place, found).st_mtime >= seconds:
                     remove(place, found)
+
+
+def is_leftover(found: str, name: str) -> bool:
+    return found.startswith(f".{name}.") and found.endswith(".tmp")

@@ -15,16 +15,18 @@ from pathlib import Path
 
 from llamagent_server.agent.ports import Clock, Stored
 from llamagent_server.core.messages import Json, JsonObject
-from llamagent_server.errors import TRUST, BadArgument, RequestError, UnknownSession, Untrusted
-from llamagent_server.store import journal, places
+from llamagent_server.errors import TRUST, BadArgument, Busy, RequestError, UnknownSession, Untrusted
+from llamagent_server.store import journal, locks, places
+from llamagent_server.store.copies import copied, moved
 from llamagent_server.store.foreign import Foreign, read_foreign
-from llamagent_server.store.journal import Beginning, FileJournal
+from llamagent_server.store.journal import OURS, Beginning, FileJournal
+from llamagent_server.store.leftovers import sweep
+from llamagent_server.store.locks import Held
 from llamagent_server.store.places import Place
 from llamagent_server.store.project_files import IGNORE
 from llamagent_server.store.summaries import Summary, summarise, utc
 
 FOLDER = "sessions"
-OURS = ".jsonl"
 THEIRS = ".json"  # the terminal agent's
 MARK = ".mine"
 # Of a longer journal the list reads the beginning only; one longer than the second is not opened.
@@ -87,6 +89,8 @@ class SessionStore:
             self.problem = f"Conversations are kept in {self._private.path}: {reason}."
         self._seen: dict[Path, tuple[tuple[int, int, int], Summary, float]] = {}
         self._given: set[str] = set()
+        self._copies: dict[str, str] = {}  # of conversations in use elsewhere: the copy's id, and the original's
+        self._swept = False
 
     # --- Beginning and going on ------------------------------------------------------------------------------------
 
@@ -102,13 +106,35 @@ class SessionStore:
         entry = self._find(session)
         if entry.stamp[1] > OPENED_BYTES:
             raise UnknownSession(f"The conversation {session} is too large to be opened.")
-        data = self._read(entry, OPENED_BYTES)
-        return self._open_theirs(entry, data) if entry.suffix == THEIRS else _open_ours(entry, data)
+        held, in_use = locks.take_if_any(entry.place, journal.lock_name(entry.id))
+        try:
+            data = self._read(entry, OPENED_BYTES)
+        except UnknownSession:
+            if held is not None:
+                held.release()
+            raise
+        if in_use:
+            return self._copy(entry, data)
+        return self._open_theirs(entry, data, held) if entry.suffix == THEIRS else _open_ours(entry, data, held)
 
-    def _open_theirs(self, entry: _Entry, data: bytes) -> Stored:
+    def _copy(self, entry: _Entry, data: bytes) -> Stored:
+        """Of a conversation that another process is writing to: what is said here goes into a conversation of its own,
+        which is stored with the first word."""
+        session = self._new_id()
+        title = f"{(read_foreign(data).summary if entry.suffix == THEIRS else summarise(data)).title} (copy)"
+        records = (*copied(journal.parse(data).records, session), {"type": "title", "title": title})
+        place = entry.place
+        beginning = Beginning(records, lambda: self._begin(place, session))
+        self._copies[session] = entry.id
+        problem = f"This conversation is in use in another window, so you go on in a copy of it: {title}."
+        return Stored(FileJournal(session, place, session + OURS, beginning=beginning), records, title, problem)
+
+    def _open_theirs(self, entry: _Entry, data: bytes, held: Held | None) -> Stored:
         """What the terminal agent saved stays as it is: our journal begins with a copy of it."""
         saved = read_foreign(data)
         if saved.summary.damaged:
+            if held is not None:
+                held.release()
             raise UnknownSession(f"The conversation {entry.id} cannot be read: its file is damaged.")
         header: dict[str, Json] = {
             "type": "session",
@@ -122,20 +148,27 @@ class SessionStore:
         )
         place = entry.place
         beginning = Beginning(records, lambda: self._make_folder(place))
-        goes_on = FileJournal(entry.id, place, entry.id + OURS, beginning=beginning)
+        goes_on = FileJournal(entry.id, place, entry.id + OURS, beginning=beginning, held=held)
         return Stored(goes_on, records, title=saved.summary.title)
 
     def delete(self, session: str) -> None:
-        """Raises UnknownSession; BadArgument for what another program keeps, RequestError where it cannot be done."""
+        """Raises UnknownSession; BadArgument for what another program keeps, Busy while another process uses it,
+        RequestError where it cannot be done."""
         entry = self._find(session)
         if entry.suffix == THEIRS:
             raise BadArgument(
                 f"The conversation {session} belongs to the llamagent terminal agent.", hint="Delete it there."
             )
+        held, in_use = locks.take_if_any(entry.place, journal.lock_name(entry.id))
+        if in_use:
+            raise Busy(f"The conversation {session} is in use in another window.", hint="Close it there first.")
         try:
             places.remove(entry.place, entry.name)
         except OSError as error:
             raise RequestError(f"The conversation {session} cannot be deleted: {places.words(error)}.") from None
+        finally:
+            if held is not None:
+                held.release()
         with contextlib.suppress(OSError):
             places.remove(self._private, session + MARK)
 
@@ -149,7 +182,8 @@ class SessionStore:
         try:
             entry = self._find(session)
         except (UnknownSession, Untrusted):
-            return ()
+            original = self._copies.get(session)
+            return () if original is None else moved(self.events(original, since), session)
         if entry.suffix == THEIRS:
             return ()
         events = (record.get("event") for record in journal.parse(self._read(entry, OPENED_BYTES)).records)
@@ -159,6 +193,10 @@ class SessionStore:
 
     def sessions(self) -> tuple[StoredSession, ...]:
         """Newest first. What has no messages is not shown, but for what is damaged: that harms no other."""
+        if not self._swept:
+            self._swept = True
+            for place in self._places:
+                sweep(place, self._counts(place))
         found = [(entry, *self._summary(entry)) for entry in self._entries()[:MOST_LISTED]]
         shown = [(entry, told, updated) for entry, told, updated in found if told.messages or told.damaged]
         shown.sort(key=lambda row: (row[2], row[0].id), reverse=True)
@@ -261,9 +299,9 @@ class SessionStore:
         places.make_folder(place)
 
 
-def _open_ours(entry: _Entry, data: bytes) -> Stored:
+def _open_ours(entry: _Entry, data: bytes, held: Held | None) -> Stored:
     replay = journal.parse(data)
-    goes_on = FileJournal(entry.id, entry.place, entry.name, whole=replay.whole)
+    goes_on = FileJournal(entry.id, entry.place, entry.name, whole=replay.whole, held=held)
     return Stored(goes_on, replay.records, title=summarise(data).title, problem=replay.damaged)
 
 

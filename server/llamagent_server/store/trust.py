@@ -1,15 +1,18 @@
 """Which folders the person trusts: remembered in their own folder by real path, never in a project."""
 
+import contextlib
 import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from llamagent_server.core.messages import Json
-from llamagent_server.store import places
+from llamagent_server.store import locks, places
 from llamagent_server.store.places import Place
 
 FILE = "trust.json"
+LOCK = FILE + locks.SUFFIX
+LOCK_SECONDS = 2.0  # another daemon writes for some milliseconds
 VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -24,6 +27,7 @@ class TrustStore:
         self._place = place or places.user_place()
         self._unsaved: dict[str, bool] = {}
         self.problem: str | None = None
+        self._clean()
 
     def is_trusted(self, folder: Path) -> bool | None:
         """What the person said about the folder; None where they were never asked."""
@@ -54,8 +58,26 @@ class TrustStore:
     def _path(self) -> Path:
         return self._place.path / FILE
 
+    def _clean(self) -> None:
+        """Remove what a daemon left behind that was killed while it wrote."""
+        with contextlib.suppress(OSError):
+            found = places.names(self._place)
+            if LOCK in found or any(places.is_leftover(name, FILE) for name in found):
+                held = locks.take(self._place, LOCK)
+                if held is not None:
+                    places.sweep(self._place, FILE)
+                    held.release()
+
     def _write(self, key: str, entry: Json) -> None:
         places.make_folder(self._place)
+        held = locks.take_within(self._place, LOCK, LOCK_SECONDS)
+        try:
+            self._replace(key, entry)
+        finally:
+            held.release()
+
+    def _replace(self, key: str, entry: Json) -> None:
+        """Under the lock: two daemons that answer at the same time lose neither answer."""
         try:
             folders = self._read()
         except ValueError:  # what is damaged is kept for the person to look at

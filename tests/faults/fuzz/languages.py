@@ -98,9 +98,13 @@ OPENAI = (
     "}",
     "]",
 )
+_KEYS = (
+    "provider url model temperature num_ctx allowed_commands max_steps think keep_alive sandbox ripgrep api_key_env"
+    " allow_cloud save command_timeout"
+)
 SETTINGS = (
-    *'provider url model temperature num_ctx allowed_commands max_steps think keep_alive sandbox ripgrep api_key_env'
-    " allow_cloud save command_timeout modle [x] = = = # \n \n \n true false 1 1.5 -1 1e400 nan 0x10 1979-05-27".split(" "),
+    *_KEYS.split(" "),
+    *"modle [x] = = = # \n \n \n true false 1 1.5 -1 1e400 nan 0x10 1979-05-27".split(" "),
     '"ollama"',
     '"http://h"',
     '"m"',
@@ -147,12 +151,43 @@ JOURNAL = (
     "\ud83d".encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
 )
 PATHS = (
-    *"a.py b sub link out loop .. . ~ / // \\ C: CON aux. .git .GIT .env .llamagent .vscode %2e%2e %00 \x00 \n \u202e".split(" "),
-    *("file://", "file:///", "http://x/", "é", "e\u0301", "\uff0e\uff0e", "ﬁ", "İ", " ", "\t", "x" * 300, "/proc/self/"),
+    *"a.py b sub link out loop .. . ~ / // \\ C: CON aux. .git .GIT .env .llamagent .vscode".split(" "),
+    *"%2e%2e %00 \x00 \n \u202e".split(" "),
+    *(
+        "file://",
+        "file:///",
+        "http://x/",
+        "é",
+        "e\u0301",
+        "\uff0e\uff0e",
+        "ﬁ",
+        "İ",
+        " ",
+        "\t",
+        "x" * 300,
+        "/proc/self/",
+    ),
 )
 COMMANDS = (
-    *"git status pytest -q --output --exec -o -O -c=x --out=f ; & | < > $ ` ( ) { } * ? [ ] ! # ~ ' \" \\ \n \t \x00".split(" "),
-    *("ls", " ", " ", "git status", "pytest", "VAR=1", "--", "-", "é", "\u00a0", "\u2028", "\r", "a/b", "$(x)", "%TEMP%"),
+    *"git status pytest -q --output --exec -o -O -c=x --out=f".split(" "),
+    *"; & | < > $ ` ( ) { } * ? [ ] ! # ~ ' \" \\ \n \t \x00".split(" "),
+    *(
+        "ls",
+        " ",
+        " ",
+        "git status",
+        "pytest",
+        "VAR=1",
+        "--",
+        "-",
+        "é",
+        "\u00a0",
+        "\u2028",
+        "\r",
+        "a/b",
+        "$(x)",
+        "%TEMP%",
+    ),
 )
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "framing": FRAMES,

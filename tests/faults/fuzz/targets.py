@@ -79,7 +79,7 @@ async def _receive(bodies: list[bytes]) -> None:
     for body in bodies:
         loopback.protocol.receive(body)
         await asyncio.sleep(0)
-    while loopback.protocol._running:
+    while loopback.protocol._running:  # noqa: ASYNC110 - no event tells of it
         await asyncio.sleep(0)
     answered = [str(reply["id"]) for reply in loopback.replies if reply["id"] is not None]
     assert len(answered) <= len(bodies)
