@@ -16,8 +16,8 @@ class Connection:
 
     `trusted` is the editor's word on the workspace, None where it gave none: then the user's trust file decides, and
     `ask_trust` asks once for a folder that the file does not name. `ask_download` asks whether something may be
-    fetched, given what, how large and from where. `open_bar` shows the progress of what takes long. `on_queue` is told a
-    session's waiting turns. `say` shows the person what they must know now, whatever their editor makes of a trace.
+    fetched, given what, how large and from where. `open_bar` shows the progress of what takes long. `on_queue` is told
+    a session's waiting turns. `say` shows the person what they must know now, whatever their editor makes of a trace.
     """
 
     folders: tuple[Folder, ...]
