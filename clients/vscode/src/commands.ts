@@ -36,6 +36,8 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     askAbout: () => askAbout(parts, panel),
     explain: () => askNow(parts, panel, "Explain what this code does."),
     fix: () => askNow(parts, panel, "Fix this code."),
+    attach: () => attach(parts, panel),
+    undoTurn: () => talk.undoTurn(parts),
     attachFile: (uri) => attachFile(parts, panel, uri),
     restart: () => daemon.restart(),
     log: () => {
@@ -97,6 +99,18 @@ async function askNow(parts: Parts, panel: Panel, text: string): Promise<void> {
   if (attachSelection(parts)) {
     await panel.reveal();
     await talk.ask(parts, panel, text);
+  }
+}
+
+/** What the person looks at: the selection, else the file. */
+async function attach(parts: Parts, panel: Panel): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (editor !== undefined && !editor.selection.isEmpty) {
+    const { item, label } = selected(editor);
+    parts.attachments.add(item, label);
+    await panel.focus();
+  } else {
+    await attachFile(parts, panel, editor?.document.uri);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Remark } from "./panel/messages";
 import type { ContextReport, QueuedAsk, TraceEvent } from "./wire";
 
 const MOST_EVENTS = 5000;
@@ -29,6 +30,9 @@ export class Conversation implements vscode.Disposable {
   model: string | undefined;
   gauge: ContextReport | undefined;
   queue: QueuedAsk[] = [];
+  remark: Remark | null = null;
+  aside: string[] = [];
+  private retried: string | undefined;
 
   add(event: TraceEvent): void {
     this.session = event.session;
@@ -45,6 +49,16 @@ export class Conversation implements vscode.Disposable {
     this.changed.fire();
   }
 
+  setRemark(remark: Remark | null): void {
+    this.remark = remark;
+    this.changed.fire();
+  }
+
+  /** The next turn takes the place of this one, and of those after it. */
+  willRetry(turn: string): void {
+    this.retried = turn;
+  }
+
   setModel(model: string): void {
     this.model = model;
     this.changed.fire();
@@ -58,6 +72,9 @@ export class Conversation implements vscode.Disposable {
     this.running = undefined;
     this.gauge = undefined;
     this.queue = [];
+    this.remark = null;
+    this.aside = [];
+    this.retried = undefined;
     for (const event of events) {
       this.note(event);
       this.keep(event);
@@ -88,6 +105,8 @@ export class Conversation implements vscode.Disposable {
       case "turn.started":
         this.running = event.turn;
         this.model = event.model;
+        this.remark = null;
+        this.putAside(event.turn);
         break;
       case "context.gauge":
         this.gauge = event;
@@ -100,6 +119,16 @@ export class Conversation implements vscode.Disposable {
         return;
     }
     this.changed.fire();
+  }
+
+  private putAside(next: string): void {
+    if (this.retried !== undefined) {
+      const turns = [...new Set(this.events.map(({ turn }) => turn))];
+      const from = turns.indexOf(this.retried);
+      const out = from < 0 ? [] : turns.slice(from).filter((turn) => turn !== next);
+      this.aside = [...new Set([...this.aside, ...out])];
+      this.retried = undefined;
+    }
   }
 
   /** The pieces of a reply go once the whole is there. */

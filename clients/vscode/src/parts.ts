@@ -49,6 +49,9 @@ export class Parts implements vscode.Disposable {
       consents: this.consents.pending(),
       acceptsTurn: reviews.acceptsTurn,
       chips: this.attachments.chips(),
+      remark: conversation.remark,
+      aside: conversation.aside,
+      can: { retry: this.daemon.serves("retry"), undo: this.daemon.serves("undo_turn") },
     };
   }
 

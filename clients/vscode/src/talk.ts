@@ -8,16 +8,76 @@ import type { SessionRow } from "./wire";
 
 const REQUEST_CANCELLED = -32800;
 
-/** Ask with what is attached. Problems are shown in the panel, where the person looks. */
+/** Ask with what is attached. */
 export async function ask(parts: Parts, panel: Panel, text: string, steer = false): Promise<void> {
   const context = parts.attachments.take();
+  const argument = { text, ...(context.length > 0 ? { context } : {}), ...(steer ? { steer } : {}) };
+  await turn(parts, panel, text, () => parts.daemon.call("ask", argument));
+}
+
+/** Problems are shown in the panel, where the person looks; what could not even begin is in the prompt again. */
+async function turn(parts: Parts, panel: Panel, text: string, run: () => Promise<unknown>): Promise<void> {
+  parts.conversation.setRemark(null);
+  const seen = { begun: false };
+  const watch = parts.conversation.onDidArrive(() => {
+    seen.begun = true;
+  });
   try {
-    await parts.daemon.call("ask", { text, ...(context.length > 0 ? { context } : {}), ...(steer ? { steer } : {}) });
+    await run();
   } catch (problem) {
+    parts.conversation.flush();
     if ((problem as { code?: number }).code !== REQUEST_CANCELLED) {
-      panel.postWhenReady({ type: "problem", text: wordsOf(problem) });
+      parts.conversation.setRemark({ kind: "problem", text: wordsOf(problem) });
     }
+    if (!seen.begun) {
+      panel.postWhenReady({ type: "prompt", text });
+    }
+  } finally {
+    watch.dispose();
   }
+}
+
+/** A turn again, from before it; its edits are taken back first where the person wants that. */
+export async function retry(
+  parts: Parts,
+  panel: Panel,
+  { turn: id, text, edited }: { turn: string; text?: string; edited: boolean },
+): Promise<void> {
+  const undo = edited ? await undoFirst() : false;
+  if (undo === undefined) {
+    return;
+  }
+  parts.conversation.willRetry(id);
+  const argument = { turn: id, ...(text === undefined ? {} : { text }), ...(undo ? { undo } : {}) };
+  await turn(parts, panel, text ?? "", () => parts.daemon.call("retry", argument));
+}
+
+/** Undefined: the person thought better of it. */
+async function undoFirst(): Promise<boolean | undefined> {
+  const back = vscode.l10n.t("Undo its edits first");
+  const keep = vscode.l10n.t("Keep its edits");
+  const placeHolder = vscode.l10n.t("The turn changed files");
+  const chosen = await vscode.window.showQuickPick([back, keep], { placeHolder });
+  return chosen === undefined ? undefined : chosen === back;
+}
+
+interface Undone {
+  outcome: string;
+  reason?: string;
+}
+
+/** The way back of a turn's edits, reviewed as any edit. */
+export async function undoTurn(parts: Parts, id?: string): Promise<void> {
+  const result: Undone = await parts.daemon.call("undo_turn", id === undefined ? {} : { turn: id });
+  const { outcome, reason } = result;
+  const said: Record<string, string> = {
+    accepted: vscode.l10n.t("The turn's edits are undone."),
+    modified: vscode.l10n.t("The turn's edits are undone, as you changed it."),
+    rejected: vscode.l10n.t("Nothing was undone."),
+    nothing: vscode.l10n.t("There is nothing to undo."),
+  };
+  const words = said[outcome] ?? vscode.l10n.t("The edits could not be undone.");
+  parts.conversation.setRemark({ kind: "note", text: reason === undefined ? words : `${words} ${reason}` });
 }
 
 /** What a person can do about a problem is in its message, and sometimes in its hint. */
@@ -52,27 +112,37 @@ async function pick<T extends vscode.QuickPickItem>(rows: T[], placeHolder: stri
   return vscode.window.showQuickPick(rows, { placeHolder, matchOnDescription: true, matchOnDetail: true });
 }
 
-const DELETE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Delete" };
+const DELETE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("trash"),
+  tooltip: vscode.l10n.t("Delete"),
+};
+const EXPORT: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("export"),
+  tooltip: vscode.l10n.t("Export as Markdown"),
+};
 
 interface SessionItem extends vscode.QuickPickItem {
   session: SessionRow;
 }
 
-/** The stored conversations: Enter goes on with one, the bin deletes one. */
+/** The stored conversations: Enter goes on with one; its buttons export and delete it. */
 export async function sessions(parts: Parts): Promise<void> {
   const list = vscode.window.createQuickPick<SessionItem>();
   const load = async (): Promise<void> => {
     const { sessions: rows } = await parts.daemon.call("sessions", {});
     list.items = rows.map((session) => ({
       session,
-      label: session.title,
-      description: session.current ? vscode.l10n.t("current") : session.model,
+      label: session.damaged === true ? `$(warning) ${session.title}` : session.title,
+      description: described(session),
       detail: vscode.l10n.t("{0} messages, {1}", session.messages, new Date(session.updated).toLocaleString()),
-      buttons: [DELETE],
+      buttons: parts.daemon.serves("export") ? [EXPORT, DELETE] : [DELETE],
     }));
   };
   list.placeholder = vscode.l10n.t("The conversation to go on with");
-  list.onDidTriggerItemButton(({ item }) => void remove(parts, item.session).then(load));
+  list.onDidTriggerItemButton(({ item, button }) => {
+    const done = button === EXPORT ? exported(parts, item.session) : remove(parts, item.session).then(load);
+    void done.catch(tell);
+  });
   list.onDidHide(() => {
     list.dispose();
   });
@@ -87,6 +157,19 @@ export async function sessions(parts: Parts): Promise<void> {
   await load();
 }
 
+function described({ current, damaged, model }: SessionRow): string {
+  if (damaged === true) {
+    return vscode.l10n.t("damaged: what can be read of it is there");
+  }
+  return current ? vscode.l10n.t("current") : model;
+}
+
+async function exported(parts: Parts, { id }: SessionRow): Promise<void> {
+  const { text: content } = await parts.daemon.call("export", { session: id, format: "markdown" });
+  const document = await vscode.workspace.openTextDocument({ content, language: "markdown" });
+  await vscode.window.showTextDocument(document, { preview: false });
+}
+
 async function remove(parts: Parts, session: SessionRow): Promise<void> {
   const yes = vscode.l10n.t("Delete");
   const question = vscode.l10n.t("Delete the conversation “{0}”?", session.title);
@@ -96,9 +179,18 @@ async function remove(parts: Parts, session: SessionRow): Promise<void> {
 }
 
 async function resume(parts: Parts, ref: string): Promise<void> {
-  const { session } = await parts.daemon.call("resume", { ref });
+  const { session, title, messages } = await parts.daemon.call("resume", { ref });
   const { events } = await parts.daemon.call("trace", { session });
   parts.conversation.reset(session, events);
+  if (events.length === 0 && messages > 0) {
+    // Of an older kind: the model knows it, but what went on was not kept.
+    const text = vscode.l10n.t(
+      "“{0}” goes on. The model knows its {1} messages; they are not shown here.",
+      title,
+      messages,
+    );
+    parts.conversation.setRemark({ kind: "note", text });
+  }
 }
 
 export async function fresh(parts: Parts, how: "new" | "clear"): Promise<void> {

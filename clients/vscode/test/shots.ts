@@ -1,13 +1,10 @@
 /** Takes the pictures of the README and of the three themes: `node test-out/shots.js FOLDER [WIDTH]`. */
 
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { call } from "./harness/fakes";
-import { checkTools, VSIX } from "./harness/places";
-import { install, startBrowser } from "./harness/server";
-import { Window } from "./harness/window";
+import { Stage } from "./harness/stage";
 
 const THEMES = { dark: "Dark Modern", light: "Light Modern", contrast: "Default High Contrast" };
 const APP = `def invoice(items):
@@ -42,17 +39,14 @@ const REPLIES = [
 ];
 
 async function main(folder: string, width: number, only?: string): Promise<void> {
-  checkTools();
   mkdirSync(folder, { recursive: true });
-  const extensions = mkdtempSync(join(tmpdir(), "llamagent-shots-"));
-  install(VSIX, extensions);
-  const browser = await startBrowser();
+  const stage = await Stage.start();
   for (const [name, theme] of Object.entries(THEMES)) {
     if (only !== undefined && only !== name) {
       continue;
     }
     const settings = { "workbench.colorTheme": theme };
-    const window = await Window.open(browser, extensions, {
+    const window = await stage.open({
       files: { "app.py": APP },
       replies: REPLIES,
       settings,
@@ -81,7 +75,7 @@ async function main(folder: string, width: number, only?: string): Promise<void>
       await window.close();
     }
   }
-  await browser.close();
+  await stage.stop();
 }
 
 const [, , folder = "shots", width = "1700", only] = process.argv;

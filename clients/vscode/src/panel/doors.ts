@@ -6,16 +6,27 @@ import { UI } from "../commands";
 import type { Parts } from "../parts";
 import * as talk from "../talk";
 import * as waiting from "../waiting";
-import type { FromPage, PageCommand } from "./messages";
+import type { ConsentReply } from "../wire";
+import type { ConsentDecision, FromPage, PageCommand } from "./messages";
 import type { Panel } from "./view";
 
 // A page that was tampered with could send any name.
-const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>(["chooseModel", "restart", "log"]);
+const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>([
+  "chooseModel",
+  "restart",
+  "log",
+  "attach",
+  "sessions",
+]);
 
 export async function receive(parts: Parts, panel: Panel, message: FromPage): Promise<void> {
   switch (message.type) {
     case "ask":
       return talk.ask(parts, panel, message.text, message.steer);
+    case "retry":
+      return talk.retry(parts, panel, message);
+    case "undo":
+      return talk.undoTurn(parts, message.turn);
     case "stop":
       await parts.daemon.call("cancel", {});
       return;
@@ -61,6 +72,8 @@ function review(parts: Parts, { id, decision }: Message<"review">): Promise<void
       return reviews.acceptTurn(id);
     case "reject":
       return reviews.reject(undefined, id);
+    case "stop":
+      return reviews.rejectAndStop(id);
     case "show":
       return reviews.show(id);
     case "reason":
@@ -68,11 +81,19 @@ function review(parts: Parts, { id, decision }: Message<"review">): Promise<void
   }
 }
 
+const ANSWERS: Record<Exclude<ConsentDecision, "reason">, ConsentReply> = {
+  run: { decision: "run" },
+  network: { decision: "run", network: true } as ConsentReply,
+  always: { decision: "always" },
+  refuse: { decision: "refuse" },
+  stop: { decision: "refuse", stop: true },
+};
+
 async function consent(parts: Parts, { call, decision }: Message<"consent">): Promise<void> {
   if (decision === "reason") {
     await waiting.refuseWithReason(parts, call);
   } else {
-    parts.consents.decide({ decision }, call);
+    parts.consents.decide(ANSWERS[decision], call);
   }
 }
 

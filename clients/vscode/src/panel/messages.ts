@@ -7,6 +7,12 @@ export interface Chip {
   label: string;
 }
 
+/** Something to say that is no event of the trace: it stays through a replay, until the next ask. */
+export interface Remark {
+  kind: "problem" | "note";
+  text: string;
+}
+
 /** Everything that the page shows beside the events. */
 export interface PanelState {
   daemon: "stopped" | "starting" | "running" | "failed";
@@ -18,25 +24,34 @@ export interface PanelState {
   consents: ConsentQuestion[];
   acceptsTurn: boolean;
   chips: Chip[];
+  remark: Remark | null;
+  /** Turns that a retry took out of the conversation: shown folded. */
+  aside: string[];
+  /** What this daemon can do with a turn that ended. */
+  can: { retry: boolean; undo: boolean };
 }
 
 export type ToPage =
   | { type: "reset"; events: readonly TraceEvent[] }
   | { type: "events"; events: readonly TraceEvent[] }
   | { type: "state"; state: PanelState }
-  | { type: "problem"; text: string }
   | { type: "prompt"; text: string }
   | { type: "completions"; request: number; items: CompletionItem[] };
 
 /** What a button of the page may start by name. */
-export type PageCommand = "chooseModel" | "restart" | "log";
+export type PageCommand = "chooseModel" | "restart" | "log" | "attach" | "sessions";
+
+export type ReviewDecision = "accept" | "acceptTurn" | "reject" | "reason" | "stop" | "show";
+export type ConsentDecision = "run" | "network" | "always" | "refuse" | "reason" | "stop";
 
 export type FromPage =
   | { type: "ready" }
   | { type: "ask"; text: string; steer: boolean }
+  | { type: "retry"; turn: string; text?: string; edited: boolean }
+  | { type: "undo"; turn: string }
   | { type: "stop" }
-  | { type: "review"; id: string; decision: "accept" | "acceptTurn" | "reject" | "reason" | "show" }
-  | { type: "consent"; call: string; decision: "run" | "always" | "refuse" | "reason" }
+  | { type: "review"; id: string; decision: ReviewDecision }
+  | { type: "consent"; call: string; decision: ConsentDecision }
   | { type: "unqueue"; id: string }
   | { type: "detach"; id: number }
   | { type: "command"; name: PageCommand }

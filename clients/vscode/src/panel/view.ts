@@ -102,7 +102,7 @@ function page(webview: vscode.Webview, media: vscode.Uri): string {
     `script-src 'nonce-${nonce}'`,
   ].join("; ");
   return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
+<html lang="${attribute(vscode.env.language)}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -110,9 +110,13 @@ function page(webview: vscode.Webview, media: vscode.Uri): string {
 <title>llamagent</title>
 <link rel="stylesheet" href="${file("panel.css")}">
 </head>
-<body>
+<body data-words="${attribute(JSON.stringify(vscode.l10n.bundle ?? {}))}">
 <div id="app"></div>
 <script nonce="${nonce}" src="${file("panel.js")}"></script>
 </body>
 </html>`;
+}
+
+function attribute(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 }

@@ -1,11 +1,13 @@
 /** Proposals and questions as cards in the flow, with buttons as long as they wait. */
 
-import type { PanelState } from "../panel/messages";
+import type { ConsentDecision, PanelState, ReviewDecision } from "../panel/messages";
 import { visible } from "../text/visible";
 import type { ConsentQuestion, EventOf } from "../wire";
+import { announce } from "./announce";
 import { diffBlock } from "./diff";
-import { button, el, fold } from "./dom";
+import { button, el, fold, scrollable } from "./dom";
 import { host } from "./host";
+import { t } from "./words";
 
 const FOLD_OVER_LINES = 40;
 
@@ -18,40 +20,32 @@ export class Cards {
     this.consents.clear();
   }
 
-  proposal(event: EventOf<"edit.proposed">, nameOf: (uri: string) => string): HTMLElement {
-    const files = event.files.map((file) =>
-      el(
-        "button",
-        {
-          class: "link file",
-          attributes: { type: "button" },
-          click: () => {
-            open(file.uri);
-          },
-        },
-        el("span", { text: visible(nameOf(file.uri)) }),
-        el("span", { class: "plus", text: ` +${String(file.added)}` }),
-        el("span", { class: "minus", text: ` −${String(file.removed)}` }),
-      ),
-    );
-    const buttons = el("div", { class: "buttons" });
+  proposal(event: EventOf<"edit.proposed">): HTMLElement {
+    const head = event.files.length === 1 ? t("Proposed edit") : t("Proposed edit of {0} files", event.files.length);
+    const buttons = el("div", { class: "decide" });
     this.reviews.set(event.reviewId, buttons);
     const short = event.diff.split("\n").length <= FOLD_OVER_LINES;
     return el(
       "section",
-      { class: "card editor", attributes: { "aria-label": "Proposed edit" } },
-      el("div", { class: "head" }, "proposes an edit of ", ...files),
-      fold("Diff", diffBlock(event.diff), { open: short }),
+      { class: "card editor", attributes: { "aria-label": head } },
+      el("div", { class: "head", text: head }),
+      el("ul", { class: "files" }, ...event.files.map(fileRow)),
+      fold(t("Diff"), diffBlock(event.diff), { open: short }),
       buttons,
     );
   }
 
   /** Buttons where something waits, none where nothing does any more; questions have no event of their own. */
   update(state: PanelState, flow: HTMLElement): void {
-    const waiting = new Set(state.reviews.map(({ id }) => id));
+    const waiting = new Map(state.reviews.map((review) => [review.id, review]));
     for (const [id, place] of this.reviews) {
-      if (waiting.has(id) !== place.hasChildNodes()) {
-        place.replaceChildren(...(waiting.has(id) ? reviewButtons(id) : []));
+      const review = waiting.get(id);
+      if ((review !== undefined) !== place.hasChildNodes()) {
+        place.replaceChildren(...(review === undefined ? [] : reviewButtons(id)));
+        place.parentElement?.classList.toggle("waiting", review !== undefined);
+        if (review !== undefined) {
+          announce(t("An edit waits for your review: {0}", review.label));
+        }
       }
     }
     const asked = new Map(state.consents.map((question) => [question.call, question]));
@@ -66,50 +60,89 @@ export class Cards {
         const card = consentCard(question);
         this.consents.set(question.call, card);
         flow.append(card);
+        announce(t("A command waits for your yes or no: {0}", question.command));
       }
     }
   }
 }
 
-function open(uri: string): void {
-  host.postMessage({ type: "openFile", uri });
+function fileRow({ uri, added, removed }: EventOf<"edit.proposed">["files"][number]): HTMLElement {
+  const name = el("button", {
+    class: "link file",
+    text: visible(fileName(uri)),
+    title: visible(decoded(uri)),
+    attributes: { type: "button" },
+    click: () => host.postMessage({ type: "openFile", uri }),
+  });
+  const plus = el("span", { class: "plus", text: `+${String(added)}` });
+  const minus = el("span", { class: "minus", text: `−${String(removed)}` });
+  return el("li", {}, name, " ", plus, " ", minus);
+}
+
+function fileName(uri: string): string {
+  return decoded(uri.split("/").at(-1) ?? uri);
+}
+
+function decoded(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri; // a lone % is no escape
+  }
 }
 
 function reviewButtons(id: string): HTMLElement[] {
-  const decide = (decision: "accept" | "acceptTurn" | "reject" | "reason" | "show") => (): void => {
+  const decide = (decision: ReviewDecision) => (): void => {
     host.postMessage({ type: "review", id, decision });
   };
   return [
-    button("Accept", decide("accept"), "primary"),
-    button("Reject", decide("reject")),
-    button("Reject with a reason…", decide("reason")),
-    button("Open the diff", decide("show")),
-    button("Accept the rest of this turn", decide("acceptTurn")),
-  ];
-}
-
-function consentCard({ call, command, cwd, sandboxed, network }: ConsentQuestion): HTMLElement {
-  const decide = (decision: "run" | "always" | "refuse" | "reason") => (): void => {
-    host.postMessage({ type: "consent", call, decision });
-  };
-  const bounds = [
-    `in ${visible(cwd)}`,
-    sandboxed ? "sandboxed" : "not sandboxed",
-    network ? "can reach the network" : "cannot reach the network",
-  ];
-  return el(
-    "section",
-    { class: "card consent", attributes: { "aria-label": "Run a command?" } },
-    el("div", { class: "head", text: "Run this command?" }),
-    el("pre", { class: "command", text: visible(command), attributes: { tabindex: "0" } }),
-    el("div", { class: "dim", text: bounds.join(" · ") }),
     el(
       "div",
       { class: "buttons" },
-      button("Run", decide("run"), "primary"),
-      button("Always in this session", decide("always")),
-      button("Refuse", decide("refuse")),
-      button("Refuse with a reason…", decide("reason")),
+      button(t("Accept"), decide("accept"), "primary"),
+      button(t("Reject"), decide("reject")),
+      button(t("Open the diff"), decide("show")),
+    ),
+    el(
+      "div",
+      { class: "buttons more" },
+      button(t("Accept the rest of this turn"), decide("acceptTurn"), "link"),
+      button(t("Reject with a reason…"), decide("reason"), "link"),
+      button(t("Reject and stop"), decide("stop"), "link"),
+    ),
+  ];
+}
+
+function consentCard(question: ConsentQuestion): HTMLElement {
+  const { call, command, cwd, sandboxed, network } = question;
+  const decide = (decision: ConsentDecision) => (): void => {
+    host.postMessage({ type: "consent", call, decision });
+  };
+  const bounds = [
+    sandboxed ? t("shut in a sandbox") : t("not sandboxed"),
+    network ? t("can reach the network") : t("cannot reach the network"),
+  ];
+  const withNetwork = sandboxed && !network ? [button(t("Run with network"), decide("network"))] : [];
+  return el(
+    "section",
+    { class: "card consent waiting", attributes: { "aria-label": t("Run this command?") } },
+    el("div", { class: "head", text: t("Run this command?") }),
+    scrollable("command", t("Command"), visible(command)),
+    el("div", { class: "dim", text: bounds.join(" · ") }),
+    el("div", { class: "dim", text: t("in {0}", visible(cwd)) }),
+    el(
+      "div",
+      { class: "buttons" },
+      button(t("Run"), decide("run"), "primary"),
+      ...withNetwork,
+      button(t("Refuse"), decide("refuse")),
+    ),
+    el(
+      "div",
+      { class: "buttons more" },
+      button(t("Always in this session"), decide("always"), "link"),
+      button(t("Refuse with a reason…"), decide("reason"), "link"),
+      button(t("Refuse and stop"), decide("stop"), "link"),
     ),
   );
 }

@@ -1,15 +1,34 @@
 /** A unified diff, coloured line by line. */
 
 import { visible } from "../text/visible";
-import { el } from "./dom";
+import { el, scrollable } from "./dom";
+import { t } from "./words";
 
 const KINDS: Record<string, string> = { "+": "added", "-": "removed", "@": "hunk" };
 
 export function diffBlock(diff: string): HTMLElement {
-  const block = el("pre", { class: "diff", attributes: { tabindex: "0" } });
+  const block = scrollable("diff", t("Diff"));
+  // A removed line "-- x" looks like a file's name, so the lines of each hunk are counted down.
+  let left = { old: 0, new: 0 };
   for (const line of diff.replace(/\n$/, "").split("\n")) {
-    const kind = /^(---|\+\+\+) /.test(line) ? "filename" : (KINDS[line[0] ?? ""] ?? "context");
+    const inside = left.old > 0 || left.new > 0;
+    const mark = line[0] ?? " ";
+    const kind = inside || mark === "@" ? (KINDS[mark] ?? "context") : "filename";
+    if (inside) {
+      left = {
+        old: left.old - (mark === "+" || mark === "\\" ? 0 : 1),
+        new: left.new - (mark === "-" || mark === "\\" ? 0 : 1),
+      };
+    } else {
+      left = sizes(line) ?? left;
+    }
     block.append(el("span", { class: kind, text: `${visible(line)}\n` }));
   }
   return block;
+}
+
+/** How many lines of the old and of the new text a hunk has, by its head. */
+function sizes(line: string): { old: number; new: number } | null {
+  const found = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+  return found === null ? null : { old: Number(found[1] ?? 1), new: Number(found[2] ?? 1) };
 }

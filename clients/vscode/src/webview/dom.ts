@@ -1,5 +1,7 @@
 /** Elements in one expression. Text is always text: nothing here parses HTML. */
 
+import { t } from "./words";
+
 export interface Options {
   class?: string;
   text?: string;
@@ -42,4 +44,22 @@ export function fold(summary: Node | string, body: Node, state: { open: boolean 
   const details = el("details", { class: kind }, el("summary", {}, summary), body);
   details.open = state.open;
   return details;
+}
+
+/** Text that may be wider or longer than its place: reached and scrolled by the keyboard too. */
+export function scrollable(kind: string, label: string, ...children: (Node | string)[]): HTMLPreElement {
+  return el("pre", { class: kind, attributes: { tabindex: "0", role: "region", "aria-label": label } }, ...children);
+}
+
+/** A duration in seconds, in words. */
+export function seconds(value: number): string {
+  if (value < 100) {
+    return t("{0} s", value.toFixed(value < 10 ? 1 : 0));
+  }
+  return t("{0} min {1} s", Math.floor(value / 60), Math.round(value % 60));
+}
+
+/** A number as the person's language writes it. */
+export function number(value: number): string {
+  return value.toLocaleString(document.documentElement.lang);
 }

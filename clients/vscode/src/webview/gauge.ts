@@ -1,7 +1,8 @@
 /** How full the context is: a bar, and its numbers beside it. */
 
 import type { ContextReport } from "../wire";
-import { el } from "./dom";
+import { el, number } from "./dom";
+import { t } from "./words";
 
 const WARN_AT = 0.8;
 
@@ -10,7 +11,7 @@ export class Gauge {
   private readonly numbers = el("span", { class: "numbers" });
   readonly element = el(
     "div",
-    { class: "gauge", attributes: { role: "meter", "aria-label": "Context", "aria-valuemin": "0" } },
+    { class: "gauge", attributes: { role: "meter", "aria-label": t("Context"), "aria-valuemin": "0" } },
     el("div", { class: "bar" }, this.fill),
     this.numbers,
   );
@@ -24,8 +25,9 @@ export class Gauge {
     const share = numCtx > 0 ? Math.min(1, tokens / numCtx) : 0;
     this.fill.style.width = `${String(Math.round(share * 100))}%`;
     this.fill.classList.toggle("full", share >= WARN_AT);
-    this.numbers.textContent = `${estimated ? "≈ " : ""}${String(tokens)} of ${String(numCtx)} tokens`;
-    this.element.title = parts.map((part) => `${part.name}: ${String(part.tokens)}`).join("\n");
+    const words = t("{0} of {1} tokens", number(tokens), number(numCtx));
+    this.numbers.textContent = estimated ? `≈ ${words}` : words;
+    this.element.title = parts.map((part) => `${part.name}: ${number(part.tokens)}`).join("\n");
     this.element.setAttribute("aria-valuemax", String(numCtx));
     this.element.setAttribute("aria-valuenow", String(tokens));
     this.element.setAttribute("aria-valuetext", this.numbers.textContent);

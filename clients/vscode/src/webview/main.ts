@@ -1,27 +1,18 @@
 /** The panel's page: builds it and hands each message of the extension to its part. */
 
 import type { PageCommand, PanelState, ToPage } from "../panel/messages";
+import { live } from "./announce";
 import { button, el } from "./dom";
 import { Gauge } from "./gauge";
 import { host } from "./host";
 import { Prompt } from "./prompt";
 import { Trace } from "./trace";
+import { t } from "./words";
 
-const trace = new Trace();
-const gauge = new Gauge();
 const prompt = new Prompt();
+const trace = new Trace((turn, text, edited) => prompt.change(turn, text, edited));
+const gauge = new Gauge();
 const banner = el("div", { class: "banner", attributes: { role: "status" } });
-
-function command(label: string, name: PageCommand): HTMLButtonElement {
-  return button(
-    label,
-    () => {
-      host.postMessage({ type: "command", name });
-    },
-    "link",
-  );
-}
-
 const bar = el("header", { class: "top" }, gauge.element);
 
 function show(state: PanelState): void {
@@ -29,20 +20,25 @@ function show(state: PanelState): void {
   bar.hidden = state.gauge === null;
   prompt.update(state);
   trace.update(state);
-  banner.hidden = state.daemon === "running";
-  banner.replaceChildren(...bannerOf(state.daemon));
+  const parts = [...bannerOf(state)];
+  banner.hidden = parts.length === 0;
+  banner.replaceChildren(...parts);
 }
 
-function bannerOf(daemon: PanelState["daemon"]): (Node | string)[] {
+function bannerOf({ daemon, acceptsTurn }: PanelState): (Node | string)[] {
   switch (daemon) {
     case "starting":
-      return ["The daemon starts…"];
+      return [t("The daemon starts…")];
     case "stopped":
     case "failed":
-      return ["The daemon does not run. ", command("Start it", "restart"), command("Show the log", "log")];
+      return [t("The daemon does not run."), " ", command(t("Start it"), "restart"), command(t("Show the log"), "log")];
     case "running":
-      return [];
+      return acceptsTurn ? [t("The rest of this turn's edits are accepted without asking.")] : [];
   }
+}
+
+function command(label: string, name: PageCommand): HTMLButtonElement {
+  return button(label, () => host.postMessage({ type: "command", name }), "link");
 }
 
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
@@ -56,9 +52,6 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     case "state":
       show(data.state);
       break;
-    case "problem":
-      trace.problem(data.text);
-      break;
     case "prompt":
       prompt.fill(data.text);
       break;
@@ -68,5 +61,5 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   }
 });
 
-document.getElementById("app")?.append(bar, banner, trace.element, prompt.element);
+document.getElementById("app")?.append(bar, banner, trace.element, prompt.element, live);
 host.postMessage({ type: "ready" });

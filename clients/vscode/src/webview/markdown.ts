@@ -3,8 +3,9 @@
 import createDOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
 
-import { button, el } from "./dom";
+import { button, el, scrollable } from "./dom";
 import { host } from "./host";
+import { t } from "./words";
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false }).disable("image");
 const purify = createDOMPurify(window);
@@ -36,28 +37,9 @@ function codeBlock(pre: HTMLPreElement): HTMLElement {
     "div",
     { class: "codebar" },
     el("span", { class: "dim", text: language }),
-    button(
-      "Copy",
-      () => {
-        host.postMessage({ type: "copy", text });
-      },
-      "link",
-    ),
-    button(
-      "Insert",
-      () => {
-        host.postMessage({ type: "insert", text });
-      },
-      "link",
-    ),
-    button(
-      "Open",
-      () => {
-        host.postMessage({ type: "openText", text, language });
-      },
-      "link",
-    ),
+    button(t("Copy"), () => host.postMessage({ type: "copy", text }), "link"),
+    button(t("Insert"), () => host.postMessage({ type: "insert", text }), "link"),
+    button(t("Open as a file"), () => host.postMessage({ type: "openText", text, language }), "link"),
   );
-  const block = el("pre", { attributes: { tabindex: "0" } }, el("code", { text }));
-  return el("div", { class: "codeblock" }, bar, block);
+  return el("div", { class: "codeblock" }, bar, scrollable("", t("Code"), el("code", { text })));
 }

@@ -1,92 +1,128 @@
 /** The prompt: a text that grows, its history, its chips, its completions, and the buttons beside it. */
 
-import type { PanelState } from "../panel/messages";
+import type { FromPage, PageCommand, PanelState } from "../panel/messages";
+import { visible } from "../text/visible";
 import type { CompletionItem } from "../wire";
+import { Completions } from "./completions";
 import { button, el } from "./dom";
 import { host } from "./host";
+import { t } from "./words";
 
 const MOST_HISTORY = 50;
 
+/** A turn that is asked again with other words. */
+interface Again {
+  turn: string;
+  edited: boolean;
+}
+
 export class Prompt {
   private readonly text = el("textarea", {
-    attributes: { "aria-label": "Ask llamagent", placeholder: "Ask the model…  (Enter sends, Shift+Enter: new line)" },
-  });
-  private readonly chips = el("div", { class: "chips", attributes: { role: "list", "aria-label": "Attached" } });
-  private readonly list = el("div", {
-    class: "completions",
-    attributes: { role: "listbox", "aria-label": "Completions" },
-  });
-  private readonly queue = el("div", { class: "queue", attributes: { role: "list", "aria-label": "Waiting asks" } });
-  private readonly send = button(
-    "Send",
-    () => {
-      this.submit({ steer: false });
+    attributes: {
+      "aria-label": t("Ask llamagent"),
+      placeholder: t("Ask the model. @ names a file, / a command."),
+      rows: "3",
     },
-    "primary",
-  );
-  private readonly steer = button("Steer", () => {
-    this.submit({ steer: true });
+    title: t("Enter sends, Shift+Enter begins a line, ↑ and ↓ go through what you asked before"),
   });
-  private readonly stop = button("Stop", () => {
-    host.postMessage({ type: "stop" });
-  });
-  private readonly model = button(
-    "model",
-    () => {
-      host.postMessage({ type: "command", name: "chooseModel" });
-    },
-    "link",
+  private readonly chips = el("div", { class: "chips", attributes: { role: "list", "aria-label": t("Attached") } });
+  private readonly queue = el("div", { class: "queue", attributes: { role: "list", "aria-label": t("Waiting asks") } });
+  private readonly send = button(t("Send"), () => this.submit({ steer: false }), "primary");
+  private readonly steer = button(t("Steer"), () => this.submit({ steer: true }));
+  private readonly stop = button(t("Stop"), () => host.postMessage({ type: "stop" }));
+  private readonly attach = button(t("Attach"), () => command("attach"), "link");
+  private readonly model = button("", () => command("chooseModel"), "link");
+  private readonly list = new Completions(this.text, (item) => this.take(item));
+  readonly element = el(
+    "form",
+    { class: "prompt", attributes: { "aria-label": t("Ask llamagent") } },
+    this.queue,
+    this.chips,
+    this.list.element,
+    this.text,
+    el(
+      "div",
+      { class: "buttons" },
+      this.send,
+      this.steer,
+      this.stop,
+      el("span", { class: "gap" }),
+      this.attach,
+      this.model,
+    ),
   );
-  private readonly buttons = el("div", { class: "buttons" }, this.send, this.steer, this.stop, this.model);
-  readonly element = el("div", { class: "prompt" }, this.queue, this.chips, this.list, this.text, this.buttons);
 
   private history: string[];
   private at: number;
   private request = 0;
-  private items: CompletionItem[] = [];
-  private chosen = 0;
+  private again: Again | null = null;
+  private state: PanelState | null = null;
 
   constructor() {
     const remembered = host.getState();
     this.text.value = remembered?.draft ?? "";
     this.history = remembered?.history ?? [];
     this.at = this.history.length;
-    this.text.rows = 3;
-    this.list.hidden = true;
-    this.steer.title = "Say it to the running turn, before its next step";
-    this.text.addEventListener("input", () => {
-      this.edited();
-    });
-    this.text.addEventListener("keydown", (event) => {
-      this.key(event);
-    });
-    this.text.addEventListener("blur", () => {
-      this.complete([]);
-    });
+    this.steer.title = t("Say it to the running turn, before its next step");
+    this.attach.title = t("Attach the selection, or the file, of the editor");
+    this.text.addEventListener("input", () => this.edited());
+    this.text.addEventListener("keydown", (event) => this.key(event));
+    this.text.addEventListener("blur", () => this.list.show([]));
   }
 
   update(state: PanelState): void {
+    this.state = state;
     this.stop.hidden = !state.running;
     this.steer.hidden = !state.running;
-    this.send.textContent = state.running ? "Queue" : "Send";
-    this.model.textContent = state.model ?? "Choose the model";
-    this.model.setAttribute("aria-label", `Model: ${state.model ?? "none yet"}. Choose another`);
-    this.chips.replaceChildren(...state.chips.map(({ id, label }) => removable(label, { type: "detach", id })));
-    this.queue.replaceChildren(...state.queue.map(({ id, text }) => removable(text, { type: "unqueue", id })));
+    this.send.textContent = state.running ? t("Queue") : t("Send");
+    this.send.title = state.running ? t("Ask it when the running turn has ended") : "";
+    this.model.textContent = state.model ?? t("Choose the model");
+    this.model.setAttribute("aria-label", t("Model: {0}. Choose another", state.model ?? t("none yet")));
+    this.drawChips();
+    const waiting = state.queue.map(({ id, text }) => removable(text, () => host.postMessage({ type: "unqueue", id })));
+    this.queue.replaceChildren(
+      ...(waiting.length > 0 ? [el("span", { class: "dim", text: t("Next:") })] : []),
+      ...waiting,
+    );
   }
 
+  /** An empty text only takes the focus; a draft is never written over. */
   fill(text: string): void {
-    if (text !== "") {
-      this.text.value = text;
-      this.edited();
+    if (text !== "" && this.text.value.trim() === "") {
+      this.set(text);
     }
+    this.text.focus();
+  }
+
+  /** A turn with other words: its own are there to change. */
+  change(turn: string, text: string, edited: boolean): void {
+    this.again = { turn, edited };
+    this.set(text);
+    this.drawChips();
     this.text.focus();
   }
 
   completions(request: number, items: CompletionItem[]): void {
     if (request === this.request) {
-      this.complete(items);
+      this.list.show(items);
     }
+  }
+
+  private set(text: string): void {
+    this.text.value = text;
+    this.text.setSelectionRange(text.length, text.length);
+    this.edited();
+  }
+
+  private drawChips(): void {
+    const again = removable(t("asked again from there"), () => {
+      this.again = null;
+      this.drawChips();
+    });
+    const chips = (this.state?.chips ?? []).map(({ id, label }) =>
+      removable(label, () => host.postMessage({ type: "detach", id })),
+    );
+    this.chips.replaceChildren(...(this.again === null ? [] : [again]), ...chips);
   }
 
   private submit({ steer }: { steer: boolean }): void {
@@ -94,22 +130,24 @@ export class Prompt {
     if (text === "") {
       return;
     }
-    host.postMessage({ type: "ask", text, steer });
+    const message: FromPage =
+      this.again === null ? { type: "ask", text, steer } : { type: "retry", ...this.again, text };
+    host.postMessage(message);
+    this.again = null;
     this.history = [...this.history.filter((old) => old !== text), text].slice(-MOST_HISTORY);
     this.at = this.history.length;
-    this.text.value = "";
-    this.edited();
+    this.set("");
+    this.drawChips();
   }
 
   private edited(): void {
     host.setState({ draft: this.text.value, history: this.history });
     this.request += 1;
-    const before = this.text.value.slice(0, this.text.selectionStart);
-    if (/(^\/|(^|\s)@)\S*$/.test(before)) {
-      const { value, selectionStart } = this.text;
+    const { value, selectionStart } = this.text;
+    if (/(^\/|(^|\s)@)\S*$/.test(value.slice(0, selectionStart))) {
       host.postMessage({ type: "complete", request: this.request, text: value, offset: selectionStart });
     } else {
-      this.complete([]);
+      this.list.show([]);
     }
   }
 
@@ -117,7 +155,7 @@ export class Prompt {
     if (event.isComposing) {
       return;
     }
-    if (this.items.length > 0 && this.keyInList(event.key)) {
+    if (this.list.key(event.key)) {
       event.preventDefault();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
@@ -139,72 +177,20 @@ export class Prompt {
     }
   }
 
-  // --- Completion ----------------------------------------------------------------------------------------------------
-
-  private complete(items: CompletionItem[]): void {
-    this.items = items;
-    this.chosen = 0;
-    this.list.hidden = items.length === 0;
-    this.list.replaceChildren(
-      ...items.map((item, index) => {
-        const label = [el("span", { text: item.label }), el("span", { class: "dim", text: ` ${item.detail ?? ""}` })];
-        const option = el("div", { class: "option", attributes: { role: "option" } }, ...label);
-        option.addEventListener("mousedown", (event) => {
-          event.preventDefault(); // the text keeps the focus
-          this.take(index);
-        });
-        return option;
-      }),
-    );
-    this.mark();
-  }
-
-  private mark(): void {
-    [...this.list.children].forEach((option, index) => {
-      option.setAttribute("aria-selected", String(index === this.chosen));
-    });
-    this.list.children[this.chosen]?.scrollIntoView({ block: "nearest" });
-  }
-
-  private keyInList(key: string): boolean {
-    switch (key) {
-      case "ArrowDown":
-      case "ArrowUp":
-        this.chosen = (this.chosen + (key === "ArrowDown" ? 1 : this.items.length - 1)) % this.items.length;
-        this.mark();
-        return true;
-      case "Enter":
-      case "Tab":
-        this.take(this.chosen);
-        return true;
-      case "Escape":
-        this.complete([]);
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  private take(index: number): void {
-    const item = this.items[index];
-    if (item !== undefined) {
-      this.text.setRangeText(item.insertText, item.start, item.end, "end");
-      this.edited();
-    }
+  private take(item: CompletionItem): void {
+    this.text.setRangeText(item.insertText, item.start, item.end, "end");
+    this.list.show([]);
+    this.edited();
   }
 }
 
-function removable(
-  label: string,
-  message: { type: "detach"; id: number } | { type: "unqueue"; id: string },
-): HTMLElement {
-  const remove = button(
-    "×",
-    () => {
-      host.postMessage(message);
-    },
-    "link",
-  );
-  remove.setAttribute("aria-label", `Remove ${label}`);
-  return el("span", { class: "chip", attributes: { role: "listitem" } }, el("span", { text: label }), remove);
+function command(name: PageCommand): void {
+  host.postMessage({ type: "command", name });
+}
+
+function removable(label: string, remove: () => void): HTMLElement {
+  const cross = button("×", remove, "link");
+  cross.setAttribute("aria-label", t("Remove {0}", label));
+  const text = el("span", { class: "label", text: visible(label), title: visible(label) });
+  return el("span", { class: "chip", attributes: { role: "listitem" } }, text, cross);
 }

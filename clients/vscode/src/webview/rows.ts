@@ -3,32 +3,34 @@
 import { visible } from "../text/visible";
 import type { EventOf, ToolCall, TraceEvent } from "../wire";
 import { diffBlock } from "./diff";
-import { el, fold } from "./dom";
+import { el, fold, number, scrollable, seconds } from "./dom";
+import { t } from "./words";
 
 const LONGEST_ARGUMENT = 60;
 const FOLD_OVER_LINES = 6;
 
 type Actor = TraceEvent["actor"];
 
+const ACTORS: Record<Actor, string> = {
+  user: t("you"),
+  model: t("model"),
+  harness: t("harness"),
+  tool: t("tool"),
+  editor: t("editor"),
+};
+
 export function row(actor: Actor, kind: string, ...children: (Node | string)[]): HTMLElement {
-  const who = el("span", { class: "who", text: actor });
+  const who = el("span", { class: "who", text: ACTORS[actor] });
   return el("div", { class: `row ${actor} ${kind}` }, who, el("div", { class: "what" }, ...children));
 }
 
-export function seconds(value: number): string {
-  if (value < 100) {
-    return `${value.toFixed(value < 10 ? 1 : 0)} s`;
-  }
-  return `${String(Math.floor(value / 60))} min ${String(Math.round(value % 60))} s`;
-}
-
-/** Null for events that show elsewhere. */
+/** Null for events that show elsewhere, and for kinds that a newer daemon may have. */
 export function rowOf(event: TraceEvent): HTMLElement | null {
   switch (event.kind) {
     case "turn.started":
       return started(event);
     case "harness.decided":
-      return row("harness", event.decision, `${event.decision}: ${visible(event.reason)}`);
+      return decided(event);
     case "tool.returned":
       return returned(event);
     case "edit.resolved":
@@ -43,13 +45,30 @@ export function rowOf(event: TraceEvent): HTMLElement | null {
 }
 
 function started({ text, files }: EventOf<"turn.started">): HTMLElement {
-  const names = files.length > 0 ? [el("div", { class: "dim", text: `with ${visible(files.join(", "))}` })] : [];
+  const names = files.length > 0 ? [el("div", { class: "dim", text: t("with {0}", visible(files.join(", "))) })] : [];
   return row("user", "asked", el("div", { class: "text", text }), ...names);
 }
 
+const DECISIONS: Record<string, string> = {
+  allow: t("allowed"),
+  ask: t("asks you"),
+  refuse: t("refused"),
+  repair: t("repaired"),
+  nudge: t("reminded the model"),
+  stop: t("stopped"),
+  compact: t("summed up"),
+};
+
+/** What is simply allowed is said in a low voice. */
+function decided({ decision, reason }: EventOf<"harness.decided">): HTMLElement {
+  const quiet = decision === "allow" || decision === "ask" ? "quiet" : "";
+  return row("harness", `${decision} ${quiet}`, `${DECISIONS[decision] ?? decision}: ${visible(reason)}`);
+}
+
 export function callRow(call: ToolCall): HTMLElement {
-  const parts = Object.entries(call.arguments).map(([name, value]) => `${name}=${short(value)}`);
-  return row("model", "call", el("code", { text: visible(`${call.name}(${parts.join(", ")})`) }));
+  const name = el("b", { text: visible(call.name) });
+  const parts = Object.entries(call.arguments).map(([key, value]) => `${key}: ${short(value)}`);
+  return row("model", "call", el("code", {}, name, parts.length > 0 ? ` ${visible(parts.join(", "))}` : ""));
 }
 
 function short(value: unknown): string {
@@ -58,28 +77,33 @@ function short(value: unknown): string {
   }
   const lines = value.split("\n").length;
   if (lines > 1) {
-    return `(${String(lines)} lines)`;
+    return `(${t("{0} lines", lines)})`;
   }
-  return JSON.stringify(value.length > LONGEST_ARGUMENT ? `${value.slice(0, LONGEST_ARGUMENT)}…` : value);
+  return value.length > LONGEST_ARGUMENT ? `${value.slice(0, LONGEST_ARGUMENT)}…` : value;
 }
 
 function returned(event: EventOf<"tool.returned">): HTMLElement {
-  const head = [event.name, event.ok ? "ok" : "failed", seconds(event.seconds), ...(event.truncated ? ["cut"] : [])];
-  const summary = head.join(" · ");
+  const head = [
+    event.name,
+    event.ok ? t("done") : t("failed"),
+    seconds(event.seconds),
+    ...(event.truncated ? [t("shortened")] : []),
+  ];
+  const summary = visible(head.join(" · "));
   const kind = event.ok ? "ok" : "failed";
   if (event.content === "") {
     return row("tool", kind, summary);
   }
-  const output = el("pre", { class: "output", text: visible(event.content), attributes: { tabindex: "0" } });
+  const output = scrollable("output", t("Output of {0}", event.name), visible(event.content));
   const open = event.content.split("\n").length <= FOLD_OVER_LINES;
   return row("tool", kind, fold(summary, output, { open }));
 }
 
 const OUTCOMES: Record<EventOf<"edit.resolved">["outcome"], string> = {
-  accepted: "accepted",
-  modified: "accepted with changes",
-  rejected: "rejected",
-  failed: "not applied",
+  accepted: t("accepted"),
+  modified: t("accepted with changes"),
+  rejected: t("rejected"),
+  failed: t("not applied"),
 };
 
 function resolved({ outcome, reason, diff }: EventOf<"edit.resolved">): HTMLElement {
@@ -88,20 +112,21 @@ function resolved({ outcome, reason, diff }: EventOf<"edit.resolved">): HTMLElem
   return row("editor", outcome, what);
 }
 
-const ENDS: Record<EventOf<"turn.ended">["stopReason"], string> = {
-  answered: "answered",
-  step_limit: "stopped: too many steps. Ask again to go on.",
-  budget: "stopped: the tokens of a turn are used up. Ask again to go on.",
-  cancelled: "cancelled",
-  refused: "stopped by you",
-  error: "failed",
+export const ENDS: Record<EventOf<"turn.ended">["stopReason"], string> = {
+  answered: t("answered"),
+  step_limit: t("stopped: too many steps. Ask again to go on."),
+  budget: t("stopped: the tokens of a turn are used up. Ask again to go on."),
+  cancelled: t("cancelled"),
+  refused: t("stopped by you"),
+  error: t("failed"),
 };
 
 function ended(event: EventOf<"turn.ended">): HTMLElement {
   const { stopReason, steps, usage, error } = event;
   const prompt = usage.promptTokens ?? 0;
-  const tokens = prompt > 0 ? [`${String(prompt)} + ${String(usage.completionTokens ?? 0)} tokens`] : [];
-  const line = [ENDS[stopReason], `${String(steps)} step${steps === 1 ? "" : "s"}`, seconds(event.seconds), ...tokens];
+  const tokens = prompt > 0 ? [t("{0} + {1} tokens", number(prompt), number(usage.completionTokens ?? 0))] : [];
+  const count = steps === 1 ? t("1 step") : t("{0} steps", steps);
+  const line = [ENDS[stopReason], count, seconds(event.seconds), ...tokens].join(" · ");
   const problem = error === undefined ? [] : [el("div", { class: "problem", text: visible(error) })];
-  return row("harness", `ended ${stopReason}`, ...problem, el("div", { class: "dim", text: line.join(" · ") }));
+  return row("harness", `ended ${stopReason}`, ...problem, el("div", { class: "dim", text: line }));
 }

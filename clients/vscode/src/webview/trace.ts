@@ -1,145 +1,168 @@
-/** The flow of a conversation: events become rows, the model's words stream, and the end stays in sight. */
+/** The flow of a conversation: its turns, what streams, what goes on, and the end kept in sight. */
 
-import type { PanelState } from "../panel/messages";
-import type { EventOf, TraceEvent } from "../wire";
+import type { PanelState, Remark } from "../panel/messages";
+import type { TraceEvent } from "../wire";
+import { announce } from "./announce";
 import { Cards } from "./cards";
-import { el, fold } from "./dom";
-import { rendered } from "./markdown";
-import { callRow, row, rowOf, seconds } from "./rows";
+import { el, number } from "./dom";
+import { ENDS, row, rowOf } from "./rows";
+import { Turn } from "./turn";
+import { t } from "./words";
 
-interface Stream {
-  channel: "content" | "thinking";
-  text: string;
-  element: HTMLElement;
-  body: HTMLElement;
-}
+const NEAR_THE_END = 40; // pixels
 
 export class Trace {
-  readonly element = el("div", {
-    class: "trace",
-    attributes: { role: "log", "aria-label": "Conversation", "aria-live": "polite", tabindex: "0" },
-  });
+  private readonly flow = el("div");
+  private readonly activity = el("div", { class: "activity", attributes: { "aria-hidden": "true" } });
+  private readonly remark = el("div");
+  readonly element = el(
+    "div",
+    { class: "trace", attributes: { role: "log", "aria-label": t("Conversation"), "aria-live": "off", tabindex: "0" } },
+    this.flow,
+    this.activity,
+    this.remark,
+  );
   private readonly cards = new Cards();
-  private stream: Stream | null = null;
+  private turns = new Map<string, Turn>();
   private lastError: string | null = null;
+  private shown: Remark | null = null;
   private state: PanelState | null = null;
 
+  constructor(private readonly again: (turn: string, text: string, edited: boolean) => void) {}
+
   reset(events: readonly TraceEvent[]): void {
-    this.element.replaceChildren();
+    this.flow.replaceChildren();
     this.cards.clear();
-    this.stream = null;
+    this.turns = new Map();
     this.lastError = null;
-    this.add(events);
+    this.shown = null;
+    this.remark.replaceChildren();
+    this.goesOn("");
+    this.draw(events);
+    this.element.scrollTop = this.element.scrollHeight;
   }
 
   add(events: readonly TraceEvent[]): void {
-    const follow = this.atEnd();
-    const rows = document.createDocumentFragment();
-    for (const event of events) {
-      this.draw(event, rows);
-    }
-    this.element.append(rows);
-    if (this.state !== null) {
-      this.cards.update(this.state, this.element); // a proposal may wait before its event is drawn
-    }
-    if (follow) {
-      this.element.scrollTop = this.element.scrollHeight;
-    }
+    this.following(() => {
+      this.draw(events);
+      tell(events);
+    });
   }
 
   update(state: PanelState): void {
     this.state = state;
-    const follow = this.atEnd();
-    this.cards.update(state, this.element);
+    this.following(() => {
+      this.settle(state);
+    });
+  }
+
+  private draw(events: readonly TraceEvent[]): void {
+    for (const event of events) {
+      this.drawOne(event);
+    }
+    if (this.state !== null) {
+      this.settle(this.state); // a proposal may wait before its event is drawn
+    }
+  }
+
+  private settle(state: PanelState): void {
+    this.cards.update(state, [...this.turns.values()].at(-1)?.element ?? this.flow);
+    this.turns.forEach((turn) => turn.offer(state));
+    if (!state.running) {
+      this.goesOn("");
+    } else if (state.reviews.length > 0 || state.consents.length > 0) {
+      this.goesOn(t("Waits for you"));
+    }
+    this.say(state.remark);
+  }
+
+  /** The end stays in sight for whoever was there. */
+  private following(change: () => void): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const follow = scrollHeight - scrollTop - clientHeight < NEAR_THE_END;
+    change();
     if (follow) {
       this.element.scrollTop = this.element.scrollHeight;
     }
   }
 
-  /** Something that is no event. What the turn's end already said is not said again. */
-  problem(text: string): void {
-    if (text !== this.lastError) {
-      this.element.append(row("harness", "error", el("div", { class: "problem", text })));
-      this.element.scrollTop = this.element.scrollHeight;
+  /** What the turn's end already said is not said again. */
+  private say(remark: Remark | null): void {
+    if (remark === this.shown || (remark?.kind === this.shown?.kind && remark?.text === this.shown?.text)) {
+      return;
+    }
+    this.shown = remark;
+    if (remark === null || remark.text === this.lastError) {
+      this.remark.replaceChildren();
+    } else if (remark.kind === "problem") {
+      this.remark.replaceChildren(row("harness", "error", el("div", { class: "problem", text: remark.text })));
+      announce(remark.text);
+    } else {
+      this.remark.replaceChildren(row("harness", "info", remark.text));
     }
   }
 
-  private atEnd(): boolean {
-    const { scrollTop, scrollHeight, clientHeight } = this.element;
-    return scrollHeight - scrollTop - clientHeight < 40;
-  }
-
-  private draw(event: TraceEvent, rows: DocumentFragment): void {
-    switch (event.kind) {
-      case "model.delta":
-        this.streamed(event, rows);
-        return;
-      case "model.replied":
-        this.replied(event, rows);
-        return;
-      case "edit.proposed":
-        rows.append(this.cards.proposal(event, fileName));
-        return;
-      case "turn.ended":
-        this.stream = null;
-        this.lastError = event.error ?? null;
-        break;
-      default:
-        break;
+  private drawOne(event: TraceEvent): void {
+    const turn = this.turnOf(event);
+    turn.note(event);
+    this.goesOn(activityOf(event) ?? this.activity.textContent);
+    if (event.kind === "model.delta") {
+      turn.streamed(event);
+      return;
     }
-    const drawn = rowOf(event);
+    if (event.kind === "turn.ended") {
+      this.lastError = event.error ?? null;
+    }
+    const drawn = event.kind === "edit.proposed" ? this.cards.proposal(event) : rowOf(event);
     if (drawn !== null) {
-      rows.append(drawn);
+      turn.add(drawn);
     }
   }
 
-  private streamed({ channel, text }: EventOf<"model.delta">, rows: DocumentFragment): void {
-    if (this.stream?.channel !== channel) {
-      this.stream = stream(channel);
-      rows.append(this.stream.element);
+  private turnOf({ turn: id }: TraceEvent): Turn {
+    const known = this.turns.get(id);
+    if (known !== undefined) {
+      return known;
     }
-    this.stream.text += text;
-    this.stream.body.append(text);
+    const turn = new Turn(id, this.again);
+    this.turns.set(id, turn);
+    this.flow.append(turn.element);
+    return turn;
   }
 
-  /** The reply as a whole is the truth; what streamed gives way to it. */
-  private replied(event: EventOf<"model.replied">, rows: DocumentFragment): void {
-    this.element.querySelectorAll(".streaming").forEach((old) => {
-      old.remove();
-    });
-    rows.querySelectorAll(".streaming").forEach((old) => {
-      old.remove();
-    });
-    this.stream = null;
-    if (event.thinking !== undefined && event.thinking.trim() !== "") {
-      rows.append(row("model", "thinking", thinking(el("div", { class: "text", text: event.thinking }))));
+  private goesOn(words: string): void {
+    if (this.activity.textContent !== words) {
+      this.activity.textContent = words;
+      this.activity.hidden = words === "";
     }
-    if (event.content.trim() !== "") {
-      rows.append(row("model", "answer", rendered(event.content), el("div", { class: "dim", text: footnote(event) })));
-    }
-    rows.append(...event.toolCalls.map(callRow));
   }
 }
 
-function stream(channel: Stream["channel"]): Stream {
-  const body = el("div", { class: "text" });
-  const element = row("model", `streaming ${channel}`, channel === "thinking" ? thinking(body) : body);
-  return { channel, text: "", element, body };
+/** What goes on after an event; null where nothing else does than before. */
+function activityOf(event: TraceEvent): string | null {
+  switch (event.kind) {
+    case "turn.started":
+      return t("Begins");
+    case "model.requested":
+      return t("The model reads ≈ {0} tokens", number(event.promptTokensEstimate));
+    case "model.delta":
+      return event.channel === "thinking" ? t("The model thinks") : t("The model writes");
+    case "tool.started":
+      return t("{0} runs", event.name);
+    case "turn.ended":
+      return "";
+    default:
+      return null;
+  }
 }
 
-function thinking(body: HTMLElement): HTMLElement {
-  return fold("Thinking", body, { open: false }, "thoughts");
-}
-
-function footnote({ usage, latency, finishReason }: EventOf<"model.replied">): string {
-  const parts = [
-    ...(usage.completionTokens === undefined ? [] : [`${String(usage.completionTokens)} tokens`]),
-    seconds(latency.totalSeconds),
-    ...(finishReason === "length" ? ["cut: the reply was too long"] : []),
-  ];
-  return parts.join(" · ");
-}
-
-function fileName(uri: string): string {
-  return decodeURIComponent(uri.split("/").at(-1) ?? uri);
+/** The answer as a whole, and how a turn ended. */
+function tell(events: readonly TraceEvent[]): void {
+  for (const event of events) {
+    if (event.kind === "turn.ended") {
+      announce([event.answer, event.error ?? ENDS[event.stopReason]].filter((part) => part !== "").join(". "));
+    } else if (event.kind === "notice" && event.level !== "info") {
+      announce(event.text);
+    }
+  }
 }

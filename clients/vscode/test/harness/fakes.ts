@@ -18,6 +18,7 @@ export interface Reply {
 
 export interface Model {
   url: string;
+  port: number;
   stop(): void;
 }
 
@@ -26,11 +27,12 @@ export async function startModel(replies: readonly Reply[]): Promise<Model> {
   const script = join(folder, "script.jsonl");
   const portFile = join(folder, "port");
   writeFileSync(script, replies.map((reply) => JSON.stringify(reply)).join("\n") + "\n");
-  const args = ["-m", "tests.fakes.fake_ollama", "--script", script, "--port-file", portFile];
+  const run = "from tests.fakes.fake_ollama import main; main()";
+  const args = ["-c", run, "--script", script, "--port-file", portFile];
   const child: ChildProcess = spawn(PYTHON, args, { cwd: PROJECT, stdio: ["ignore", "ignore", "inherit"] });
   await until("the model server", () => existsSync(portFile) && readFileSync(portFile, "utf8").trim() !== "");
-  const port = readFileSync(portFile, "utf8").trim();
-  return { url: `http://127.0.0.1:${port}`, stop: () => void child.kill() };
+  const port = Number(readFileSync(portFile, "utf8"));
+  return { url: `http://127.0.0.1:${String(port)}`, port, stop: () => void child.kill() };
 }
 
 export function call(name: string, args: Record<string, unknown>): Reply {

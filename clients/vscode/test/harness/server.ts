@@ -1,7 +1,7 @@
 /** A code-server with folders of its own, and a Chromium that shows it. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +24,7 @@ const QUIET = {
 
 export interface CodeServer {
   url: string;
+  pid: number;
   userData: string;
   stop(): void;
 }
@@ -47,12 +48,31 @@ export async function startCodeServer(
   const child: ChildProcess = spawn(NODE, [...args, ...flags], { env, stdio: "ignore", detached: true });
   const url = `http://127.0.0.1:${String(port)}`;
   await until("code-server", () => answers(`${url}/healthz`));
+  const { pid } = child;
+  if (pid === undefined) {
+    throw new Error("code-server did not start");
+  }
   const stop = (): void => {
-    if (child.pid !== undefined && child.exitCode === null) {
-      process.kill(-child.pid, "SIGKILL"); // with its extension hosts and their daemons
+    if (child.exitCode === null) {
+      process.kill(-pid, "SIGKILL"); // with its extension hosts and their daemons
     }
   };
-  return { url, userData, stop };
+  return { url, pid, userData, stop };
+}
+
+/** The ids of the daemons that its windows started and that still run. */
+export function daemonsOf({ pid }: CodeServer): number[] {
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return ids.filter((id) => isDaemon(id, pid)).map(Number);
+}
+
+function isDaemon(id: string, group: number): boolean {
+  try {
+    const [, , , itsGroup] = (readFileSync(`/proc/${id}/stat`, "utf8").split(")").at(-1) ?? "").split(" ");
+    return Number(itsGroup) === group && readFileSync(`/proc/${id}/cmdline`, "utf8").includes("start.py");
+  } catch {
+    return false; // it ended while it was looked at
+  }
 }
 
 /** The settings and conversations of the person whose machine this is stay out. */

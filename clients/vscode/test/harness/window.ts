@@ -1,61 +1,115 @@
 /** One VS Code window in the browser, by its selectors (VS Code 1.139). */
 
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
+import type { BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
 
 import { type Model, type Reply, startModel } from "./fakes";
-import { type CodeServer, startCodeServer } from "./server";
+import type { Forward } from "./forward";
+import { type CodeServer, daemonsOf } from "./server";
+import { until } from "./waiting";
 
-export interface Options {
-  files?: Record<string, string | Uint8Array>;
+export type Files = Record<string, string | Uint8Array>;
+
+/** What a test begins with. File names are its own: the folder is that of the tests before it. */
+export interface Scene {
+  files?: Files;
   replies?: readonly Reply[];
+}
+
+export interface Options extends Scene {
+  /** Of the folder. */
   settings?: Record<string, unknown>;
   width?: number;
 }
 
+/** Where a window opens. */
+export interface Place {
+  context: BrowserContext;
+  server: CodeServer;
+  forward: Forward;
+}
+
 export class Window {
+  private model: Model | undefined;
+
   private constructor(
     readonly page: Page,
     readonly workspace: string,
-    readonly server: CodeServer,
-    readonly model: Model,
+    readonly place: Place,
   ) {}
 
-  static async open(browser: Browser, extensions: string, options: Options = {}): Promise<Window> {
+  static async open(options: Options, place: Place): Promise<Window> {
     const workspace = mkdtempSync(join(tmpdir(), "llamagent-ws-"));
-    for (const [name, content] of Object.entries(options.files ?? {})) {
-      mkdirSync(dirname(join(workspace, name)), { recursive: true });
-      writeFileSync(join(workspace, name), content);
-    }
-    const model = await startModel(options.replies ?? []);
-    const own = mkdtempSync(join(tmpdir(), "llamagent-ext-"));
-    cpSync(extensions, own, { recursive: true });
-    const server = await startCodeServer(own, { "llamagent.url": model.url, ...options.settings });
-    const page = await browser.newPage({ viewport: { width: options.width ?? 1700, height: 1000 } });
-    const window = new Window(page, workspace, server, model);
-    await window.load();
+    const page = await place.context.newPage();
+    await page.setViewportSize({ width: options.width ?? 1700, height: 1000 });
+    const window = new Window(page, workspace, place);
+    window.write({
+      ...options.files,
+      ...(options.settings === undefined ? {} : { ".vscode/settings.json": JSON.stringify(options.settings) }),
+    });
+    await Promise.all([window.play(options.replies ?? []), window.load()]);
     return window;
   }
 
   async load(): Promise<void> {
-    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.workspace)}`);
+    await this.page.goto(`${this.place.server.url}/?folder=${encodeURIComponent(this.workspace)}`);
     await this.page.locator(".monaco-workbench .explorer-folders-view").waitFor();
     await this.page.evaluate("window.driver.whenWorkbenchRestored()");
     await this.statusItem.waitFor(); // the extension is active
   }
 
-  /** Another window of the same VS Code. */
-  beside(page: Page, workspace: string): Window {
-    return new Window(page, workspace, this.server, this.model);
+  /** The next test in this window: its files, its model, an empty conversation. */
+  async begin({ files = {}, replies = [] }: Scene): Promise<void> {
+    this.write(files);
+    await this.play(replies);
+    if (!(await this.prompt.isVisible())) {
+      await this.openPanel();
+    }
+    await this.page.locator('.part.auxiliarybar a.action-label[aria-label^="New Conversation"]').click();
+    await until("an empty conversation", async () => (await this.panel.locator(".row").count()) === 0);
+  }
+
+  /** What the model answers from now on. */
+  async play(replies: readonly Reply[]): Promise<void> {
+    const old = this.model;
+    this.model = await startModel(replies);
+    this.place.forward.to(this.model.port);
+    old?.stop();
+  }
+
+  /** Another window of the same VS Code, with the same model. */
+  async beside(files: Files): Promise<Window> {
+    const page = await this.place.context.newPage();
+    await page.setViewportSize({ width: 1700, height: 1000 });
+    const window = new Window(page, mkdtempSync(join(tmpdir(), "llamagent-ws-")), this.place);
+    window.write(files);
+    await window.load();
+    return window;
   }
 
   async close(): Promise<void> {
+    const before = new Set(daemonsOf(this.place.server));
+    await this.page.goto("about:blank"); // only a window that is left tells VS Code that it ends
     await this.page.close();
-    this.server.stop();
-    this.model.stop();
+    if (this.model !== undefined) {
+      // A late request of this window's daemon would take the next test's reply.
+      await until("a daemon to end", () => daemonsOf(this.place.server).length < before.size || before.size === 0);
+      this.model.stop();
+    }
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.workspace, name), "utf8");
+  }
+
+  write(files: Files): void {
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.workspace, name)), { recursive: true });
+      writeFileSync(join(this.workspace, name), content);
+    }
   }
 
   get panel(): FrameLocator {
@@ -70,10 +124,18 @@ export class Window {
     return this.page.locator('.tabs-container .tab[aria-label^="Review:"]');
   }
 
+  get quickInput(): Locator {
+    return this.page.locator(".quick-input-widget input.input");
+  }
+
+  quickRow(text: string): Locator {
+    return this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
+  }
+
   async command(title: string): Promise<void> {
     await this.page.keyboard.press("F1");
-    await this.page.locator(".quick-input-widget input.input").fill(`>${title}`);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
+    await this.quickInput.fill(`>${title}`);
+    await this.quickRow(title).waitFor();
     await this.page.keyboard.press("Enter");
   }
 
@@ -86,14 +148,23 @@ export class Window {
     return this.panel.getByRole("textbox", { name: "Ask llamagent" });
   }
 
+  button(name: string): Locator {
+    return this.panel.getByRole("button", { name, exact: true });
+  }
+
   async ask(text: string): Promise<void> {
     await this.prompt.fill(text);
     await this.prompt.press("Enter");
   }
 
+  /** Ends when the panel shows these words. */
+  async shows(words: string): Promise<void> {
+    await this.panel.getByText(words).first().waitFor();
+  }
+
   titleIcon(label: string): Locator {
     const icons = ".editor-group-container.active .editor-actions a.action-label";
-    return this.page.locator(`${icons}[aria-label^="${label}"]`);
+    return this.page.locator(`${icons}[aria-label^="${label}"]`).first();
   }
 
   async openFile(name: string): Promise<void> {

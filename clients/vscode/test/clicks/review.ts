@@ -1,0 +1,85 @@
+/** Edits and commands by clicks: what is accepted, what is refused, and in which parts. */
+
+import * as assert from "node:assert/strict";
+
+import { call } from "../harness/fakes";
+import { until } from "../harness/waiting";
+import { CODE, done, edit, scene } from "./shared";
+
+describe("what waits for a yes", () => {
+  it("takes an ask to an accepted edit, by the card", async () => {
+    const at = await scene({
+      files: { "card.py": CODE },
+      replies: [edit("card.py", "total = 0", "total = 0.0"), done],
+    });
+    await at.ask("Use floats.");
+    await at.button("Accept").waitFor();
+    assert.equal(at.read("card.py"), CODE);
+    await at.button("Accept").click();
+    await at.shows("All done.");
+    assert.equal(at.read("card.py"), CODE.replace("total = 0", "total = 0.0"));
+    await at.reviewTab.waitFor({ state: "detached" });
+    assert.equal(await at.button("Accept").count(), 0);
+  });
+
+  it("accepts by the title's icon, and rejects by the other", async () => {
+    const at = await scene({
+      files: { "icons.py": CODE },
+      replies: [edit("icons.py", "total = 0", "total = 1"), edit("icons.py", "total = 1", "total = 2"), done],
+    });
+    await at.ask("Count.");
+    await at.titleIcon("Accept the Edit").click();
+    await until("the first edit on disk", () => at.read("icons.py").includes("total = 1"));
+    await at.button("Accept").waitFor(); // the second proposal is there
+    await at.titleIcon("Reject the Edit").click();
+    await at.shows("All done.");
+    assert.ok(at.read("icons.py").includes("total = 1"));
+  });
+
+  it("lets the person give a reason, which the model gets", async () => {
+    const at = await scene({ files: { "why.py": CODE }, replies: [edit("why.py", "total = 0", "x"), done] });
+    await at.ask("Break it.");
+    await at.button("Reject with a reason…").click();
+    await at.quickInput.fill("that is no code");
+    await at.quickInput.press("Enter");
+    await at.shows("rejected: that is no code");
+    await at.shows("All done.");
+    assert.equal(at.read("why.py"), CODE);
+  });
+
+  it("drops one hunk by VS Code's own arrow", async () => {
+    const lines = Array.from({ length: 30 }, (_, i) => `line_${String(i)} = ${String(i)}`);
+    const wanted = lines.map((line, i) => (i === 2 || i === 25 ? `${line}  # changed` : line));
+    const at = await scene({
+      files: { "hunks.py": lines.join("\n") + "\n" },
+      replies: [edit("hunks.py", lines.join("\n"), wanted.join("\n")), done],
+    });
+    await at.ask("Note both.");
+    const arrows = at.page.locator(".monaco-diff-editor .gutterItem .action-label.codicon-arrow-right");
+    await until("both arrows", async () => (await arrows.count()) === 2);
+    await arrows.last().click();
+    await until("one arrow", async () => (await arrows.count()) === 1);
+    await at.button("Accept").click();
+    await at.shows("accepted with changes");
+    await at.shows("All done.");
+    assert.equal(at.read("hunks.py").match(/# changed/g)?.length, 1);
+  });
+
+  it("takes the closing of the tab for a no", async () => {
+    const at = await scene({ files: { "closed.py": CODE }, replies: [edit("closed.py", "total = 0", "x"), done] });
+    await at.ask("Break it.");
+    await at.reviewTab.waitFor();
+    await at.page.locator(".tabs-container .tab.active .tab-actions a.action-label").click();
+    await at.shows("All done.");
+    assert.equal(at.read("closed.py"), CODE);
+  });
+
+  it("runs a command only after the click on Run", async () => {
+    const at = await scene({ replies: [call("run_command", { command: "echo made > made.txt" }), done] });
+    await at.ask("Make a file.");
+    await at.shows("echo made > made.txt");
+    await at.button("Run").click();
+    await at.shows("All done.");
+    assert.equal(at.read("made.txt").trim(), "made");
+  });
+});
