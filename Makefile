@@ -9,15 +9,17 @@ SOURCES := server clients tests bench
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-python check-neovim format venv lock wheel clean
+.PHONY: help demo test test-vscode check check-python check-neovim check-vscode vsix format venv lock wheel clean
 
 help:
 	@echo 'make demo    see it work: a tiny model writes and runs a program in a temporary folder'
 	@echo 'make test    run the tests (TESTS="tests/store -k torn" for some of them)'
-	@echo 'make check   lint, formatting and types (check-python, check-neovim)'
+	@echo 'make test-vscode   only the tests in a real VS Code (clients/vscode/ci.sh tools brings what they need)'
+	@echo 'make check   lint, formatting and types (check-python, check-neovim, check-vscode)'
 	@echo 'make format  put the code into its form'
 	@echo 'make venv    set up $(VENV) for development'
 	@echo 'make wheel   build the wheel into dist/'
+	@echo 'make vsix    build the extension for VS Code, with the daemon in it'
 	@echo 'make lock    pin the requirements anew (needs uv)'
 	@echo 'make clean   remove what the targets above made'
 
@@ -26,8 +28,17 @@ demo: $(VENV)/.ready-demo
 
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest $(TESTS)
+ifeq ($(strip $(TESTS)),)
+	@clients/vscode/ci.sh missing || $(MAKE) --no-print-directory test-vscode
+endif
 
-check: check-python check-neovim
+test-vscode: vsix
+	clients/vscode/ci.sh test
+
+vsix: $(VENV)/.ready-dev clients/vscode/node_modules/.package-lock.json
+	clients/vscode/ci.sh package
+
+check: check-python check-neovim check-vscode
 
 check-python: $(VENV)/.ready-dev
 	$(BIN)/ruff check $(SOURCES)
@@ -36,6 +47,13 @@ check-python: $(VENV)/.ready-dev
 
 check-neovim: $(VENV)/.ready-dev clients/neovim/node_modules/.package-lock.json
 	$(BIN)/python clients/neovim/check.py
+
+check-vscode: clients/vscode/node_modules/.package-lock.json
+	cd clients/vscode && npm run --silent check
+
+clients/vscode/node_modules/.package-lock.json: clients/vscode/package-lock.json
+	cd clients/vscode && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 clients/neovim/node_modules/.package-lock.json: clients/neovim/package-lock.json
 	cd clients/neovim && npm ci --silent --no-audit --no-fund

@@ -37,6 +37,8 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     explain: () => askNow(parts, panel, "Explain what this code does."),
     fix: () => askNow(parts, panel, "Fix this code."),
     attach: () => attach(parts, panel),
+    pullModel: (name) => talk.pullModel(parts, typeof name === "string" ? name : undefined),
+    firstAsk: () => firstAsk(parts, panel),
     undoTurn: () => talk.undoTurn(parts),
     attachFile: (uri) => attachFile(parts, panel, uri),
     restart: () => daemon.restart(),
@@ -100,6 +102,11 @@ async function askNow(parts: Parts, panel: Panel, text: string): Promise<void> {
     await panel.reveal();
     await talk.ask(parts, panel, text);
   }
+}
+
+async function firstAsk(parts: Parts, panel: Panel): Promise<void> {
+  await panel.focus();
+  await talk.ask(parts, panel, vscode.l10n.t("What is in this folder?"));
 }
 
 /** What the person looks at: the selection, else the file. */

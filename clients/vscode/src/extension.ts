@@ -31,6 +31,8 @@ export function activate(context: vscode.ExtensionContext): Api {
     panel.post({ type: "state", state });
     void setContext("reviewPending", state.reviews.length > 0);
     void setContext("running", state.running);
+    void setContext("daemonRunning", state.daemon === "running");
+    void setContext("asked", state.running || parts.conversation.all().length > 0);
   };
   context.subscriptions.push(
     log,

@@ -97,7 +97,30 @@ export async function chooseModel(parts: Parts): Promise<void> {
   if (chosen !== undefined) {
     await parts.daemon.call("set_model", { value: chosen.label });
     parts.conversation.setModel(chosen.label);
+    await modelReady(parts);
   }
+}
+
+/** Ollama fetches it: the daemon asks first, with the size, and shows how far it is. */
+export async function pullModel(parts: Parts, given?: string): Promise<void> {
+  const prompt = vscode.l10n.t("The model's name, as Ollama's library has it");
+  const name = given ?? (await vscode.window.showInputBox({ prompt, value: "qwen3.5:4b", ignoreFocusOut: true }));
+  if (name !== undefined && name.trim() !== "") {
+    await parts.daemon.call("pull_model", { name: name.trim() });
+    await modelReady(parts);
+  }
+}
+
+/** For the walkthrough: whether the model of the settings is there. A server that is not there is no news here. */
+export async function modelReady(parts: Parts): Promise<void> {
+  let ready = false;
+  try {
+    const { models } = await parts.daemon.call("models", {});
+    ready = models.some(({ current }) => current);
+  } catch (problem) {
+    parts.log.info(`no models yet: ${wordsOf(problem)}`);
+  }
+  await vscode.commands.executeCommand("setContext", "llamagent.modelReady", ready);
 }
 
 function size(bytes: number | undefined): string {

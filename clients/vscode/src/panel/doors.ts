@@ -83,7 +83,7 @@ function review(parts: Parts, { id, decision }: Message<"review">): Promise<void
 
 const ANSWERS: Record<Exclude<ConsentDecision, "reason">, ConsentReply> = {
   run: { decision: "run" },
-  network: { decision: "run", network: true } as ConsentReply,
+  network: { decision: "run", network: true },
   always: { decision: "always" },
   refuse: { decision: "refuse" },
   stop: { decision: "refuse", stop: true },

@@ -13,7 +13,7 @@ const NEAR_THE_END = 40; // pixels
 
 export class Trace {
   private readonly flow = el("div");
-  private readonly activity = el("div", { class: "activity", attributes: { "aria-hidden": "true" } });
+  private readonly activity = el("div", { class: "activity", attributes: { "aria-hidden": "true", hidden: "" } });
   private readonly remark = el("div");
   readonly element = el(
     "div",

@@ -68,7 +68,7 @@ export class Window {
     if (!(await this.prompt.isVisible())) {
       await this.openPanel();
     }
-    await this.page.locator('.part.auxiliarybar a.action-label[aria-label^="New Conversation"]').click();
+    await this.page.locator('.part.auxiliarybar a.action-label[aria-label^="New Conversation"]').first().click();
     await until("an empty conversation", async () => (await this.panel.locator(".row").count()) === 0);
   }
 
