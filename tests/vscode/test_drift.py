@@ -19,6 +19,7 @@ from llamagent_server.setting_rules import Setting, Type
 from llamagent_server.settings import SETTINGS, default
 
 EXTENSION = Path(__file__).parents[2] / "clients" / "vscode"
+WORDS: dict[str, str] = json.loads((EXTENSION / "package.nls.json").read_text("utf-8"))
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text("utf-8"))
 WIRE = (EXTENSION / "src" / "wire.ts").read_text("utf-8")
 PROPERTIES: dict[str, Any] = MANIFEST["contributes"]["configuration"]["properties"]
@@ -124,7 +125,8 @@ def expected_schema(setting: Setting) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
 def test_a_setting_is_offered_as_the_daemon_has_it(setting: Setting) -> None:
-    found = PROPERTIES[f"llamagent.{setting.key}"]
+    found = dict(PROPERTIES[f"llamagent.{setting.key}"])
+    found["markdownDescription"] = WORDS[found["markdownDescription"].strip("%")]
     expected = expected_schema(setting)
     assert {key: found.get(key) for key in expected} == expected
     assert {"enum", "minimum", "maximum"} & found.keys() <= expected.keys()
@@ -167,7 +169,7 @@ def test_no_command_has_an_id_that_the_daemons_take() -> None:
 
 def test_menus_keys_and_walkthrough_name_commands_that_exist() -> None:
     known = {command["command"] for command in MANIFEST["contributes"]["commands"]}
-    contributes = json.dumps([MANIFEST["contributes"][part] for part in ("menus", "keybindings", "walkthroughs")])
+    contributes = json.dumps([MANIFEST["contributes"][part] for part in ("menus", "keybindings")] + [WORDS])
     assert set(re.findall(r"llamagent\.ui\.\w+", contributes)) <= known
 
 

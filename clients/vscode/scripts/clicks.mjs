@@ -9,7 +9,7 @@ if (!Number.isInteger(times) || times < 1) {
 }
 
 run("node", ["esbuild.mjs", "--tests"]);
-const mocha = ["mocha", "--forbid-only", "--forbid-pending", "--fail-zero", "--timeout", "90000"];
+const mocha = ["mocha", "--forbid-only", "--forbid-pending", "--fail-zero", "--timeout", "300000"];
 const which = values.grep === undefined ? [] : ["--grep", values.grep];
 const results = [];
 for (let count = 1; count <= times; count += 1) {

@@ -136,8 +136,12 @@ export class Daemon implements vscode.Disposable {
     const theirs = result?.serverInfo?.version ?? "?";
     const experimental = result?.capabilities.experimental as { llamagent?: { protocol?: number } } | undefined;
     if (experimental?.llamagent?.protocol !== PROTOCOL_VERSION) {
-      const text = "The llamagent daemon {0} and this extension {1} do not speak the same protocol.";
-      void vscode.window.showWarningMessage(vscode.l10n.t(text, theirs, ours));
+      const text = vscode.l10n.t(
+        "The llamagent daemon {0} and this extension {1} do not speak the same protocol.",
+        theirs,
+        ours,
+      );
+      void vscode.window.showWarningMessage(text);
     } else if (theirs !== ours) {
       this.log.warn(`the daemon's version is ${theirs}, the extension's ${ours}`);
     }

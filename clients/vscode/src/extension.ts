@@ -8,7 +8,7 @@ import { Panel, VIEW } from "./panel/view";
 import { Parts } from "./parts";
 import { touches } from "./settings";
 import { StatusBar } from "./statusbar";
-import { tell } from "./talk";
+import { modelReady, tell } from "./talk";
 
 /** What tests may look at; nobody else should depend on it. */
 export interface Api {
@@ -48,7 +48,10 @@ export function activate(context: vscode.ExtensionContext): Api {
   showPanelOnce(context, panel);
   running = parts;
   // Now, so that the person sees at once whether it works.
-  parts.daemon.ensure().catch((problem: unknown) => tellWithLog(parts, problem));
+  parts.daemon.ensure().then(
+    () => modelReady(parts),
+    (problem: unknown) => tellWithLog(parts, problem),
+  );
   return { parts };
 }
 

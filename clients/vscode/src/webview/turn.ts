@@ -19,7 +19,6 @@ export class Turn {
   private readonly actions = el("div", { class: "buttons more actions" });
   private streaming: HTMLElement[] = [];
   private stream: Stream | null = null;
-  private readonly calls = new Map<string, HTMLElement>();
   private text = "";
   private answer = "";
   private edited = false;
@@ -44,12 +43,6 @@ export class Turn {
       case "model.replied":
         this.replied(event);
         break;
-      case "tool.started":
-        this.toolStarted(event);
-        break;
-      case "tool.returned":
-        this.calls.get(event.call)?.remove();
-        break;
       case "edit.resolved":
         this.edited ||= event.outcome === "accepted" || event.outcome === "modified";
         break;
@@ -57,7 +50,6 @@ export class Turn {
         this.ended = true;
         this.answer = event.answer;
         this.stream = null;
-        this.calls.forEach((running) => running.remove());
         break;
       default:
         break;
@@ -121,12 +113,6 @@ export class Turn {
       this.add(row("model", "answer", rendered(event.content), el("div", { class: "dim", text: footnote(event) })));
     }
     event.toolCalls.forEach((call) => this.add(callRow(call)));
-  }
-
-  private toolStarted({ call, name }: EventOf<"tool.started">): void {
-    const running = row("tool", "running", t("{0} runs…", visible(name)));
-    this.calls.set(call, running);
-    this.add(running);
   }
 }
 

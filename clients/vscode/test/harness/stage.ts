@@ -11,6 +11,8 @@ import { checkTools, EXTENSION, VSIX } from "./places";
 import { type CodeServer, install, startBrowser, startCodeServer } from "./server";
 import { type Options, type Scene, Window } from "./window";
 
+const PATIENCE_MS = 90_000;
+
 /** Its windows share a browser profile: what VS Code and the panel's page once loaded is there for the next. */
 export class Stage {
   private shared: Window | undefined;
@@ -29,7 +31,9 @@ export class Stage {
     const forward = await startForward();
     const server = await startCodeServer(extensions, { "llamagent.url": forward.url }, flags);
     const browser = await startBrowser();
-    return new Stage(browser, await browser.newContext(), server, forward);
+    const context = await browser.newContext();
+    context.setDefaultTimeout(PATIENCE_MS); // a busy machine is no fault of the product
+    return new Stage(browser, context, server, forward);
   }
 
   /** A window on a folder of its own. */
