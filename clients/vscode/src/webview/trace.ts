@@ -2,7 +2,7 @@
 
 import type { PanelState, Remark } from "../panel/messages";
 import type { TraceEvent } from "../wire";
-import { announce } from "./announce";
+import { announce, live } from "./announce";
 import { Cards } from "./cards";
 import { el, number } from "./dom";
 import { ENDS, row, rowOf } from "./rows";
@@ -32,6 +32,7 @@ export class Trace {
 
   reset(events: readonly TraceEvent[]): void {
     this.flow.replaceChildren();
+    live.replaceChildren();
     this.cards.clear();
     this.turns = new Map();
     this.lastError = null;

@@ -159,7 +159,7 @@ export class Window {
 
   /** Ends when the panel shows these words. */
   async shows(words: string): Promise<void> {
-    await this.panel.getByText(words).first().waitFor();
+    await this.panel.locator(".trace").getByText(words).first().waitFor();
   }
 
   titleIcon(label: string): Locator {
