@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 import llamagent_server
+from llamagent_server.processes.box import Reach
 from llamagent_server.processes.commands import run, shell_argv
 from llamagent_server.processes.environment import command_environment
 from llamagent_server.processes.shell import ShellRunner
-from llamagent_server.settings import Settings
+from llamagent_server.settings import SandboxPolicy, Settings
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only on Unix")
 
@@ -79,11 +80,16 @@ def test_the_daemons_own_packages_are_not_the_projects(tmp_path: Path) -> None:
     assert "PYTHONPATH" not in command_environment(tmp_path, base={"PATH": "/bin", "PYTHONPATH": own})
 
 
+async def nowhere() -> Reach:
+    return Reach(())
+
+
 async def test_the_key_of_the_model_server_is_not_given_to_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "SECRET")
-    runner = ShellRunner(lambda: Settings(api_key_env="MY_KEY", command_timeout=20))
+    settings = Settings(api_key_env="MY_KEY", command_timeout=20, sandbox=SandboxPolicy.OFF)
+    runner = ShellRunner(lambda: settings, lambda _: nowhere())
     ran = await runner.run("env", tmp_path, network=False)
     assert ran.ending.code == 0
     assert "SECRET" not in ran.output

@@ -1,13 +1,14 @@
 """The tools: what the model is told, what is proposed, and that nothing is written."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from llamagent_server.agent.ports import ToolKind
 from llamagent_server.processes.child import Ending
-from llamagent_server.processes.commands import Ran
+from llamagent_server.processes.commands import Ran, Shelter
 from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
 from tests.tools.doubles import Bench
 from tests.workspace.projects import Project
@@ -329,6 +330,29 @@ async def test_the_time_limit_and_what_was_left_are_told(bench: Bench) -> None:
     assert "30 s" in result.content
     assert "begun" in result.content
     assert "2 processes" in result.content
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "shelter", "said", "wants"),
+    [
+        ("", 0, Shelter.SANDBOX, "It ran in a sandbox without network", False),
+        ("", 0, Shelter.SANDBOX_WITH_NETWORK, "It ran in a sandbox with network", False),
+        ("", 0, Shelter.NONE, "It ran without a sandbox", False),
+        ("curl: (6) Could not resolve host: x\n", 6, Shelter.SANDBOX, "the user is asked for it", True),
+        ("Could not resolve host\n", 0, Shelter.SANDBOX, "without network]", False),
+        ("Could not resolve host\n", 6, Shelter.NONE, "It ran without a sandbox", False),
+        ("touch: 'x': Read-only file system\n", 1, Shelter.SANDBOX, "Only the project", False),
+        ("", 139, Shelter.SANDBOX, "exit code 139 (killed by SIGSEGV)", False),
+    ],
+)
+async def test_the_result_says_in_one_line_what_shelter_there_was_and_what_it_kept_away(
+    bench: Bench, output: str, code: int, shelter: Shelter, said: str, wants: bool
+) -> None:
+    bench.runner.ran = replace(ran(output, Ending(code=code)), shelter=shelter)
+    result = await bench.result("run_command", command="x")
+    assert said in result.content
+    assert len([line for line in result.content.splitlines() if line.startswith("[")]) == 1
+    assert result.wants_network is wants
 
 
 async def test_of_a_failed_command_the_end_is_kept(bench: Bench) -> None:

@@ -119,11 +119,13 @@ class ToolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model is told. `truncated`: more was there than is shown."""
+    """What the model is told. `truncated`: more was there than is shown. `wants_network`: a command failed, as it seems
+    for want of a network that the person could give it."""
 
     ok: bool
     content: str
     truncated: bool = False
+    wants_network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,16 @@ class Tool(Protocol):
         CancelledError, on which everything that was started is stopped.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPlace:
+    """How a command would run now. `refusal`: why none may (empty: it may). `notice`: what the person should know of
+    it, given once."""
+
+    sandboxed: bool
+    refusal: str = ""
+    notice: str = ""
 
 
 # --- Editor --------------------------------------------------------------------------------------------------------

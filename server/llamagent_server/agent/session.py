@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from llamagent_server.agent.context import Meter
-from llamagent_server.agent.ports import Checkpoints, Clock, Editor, Journal, Model, NewId, Tool, Workspace
+from llamagent_server.agent.ports import (
+    Checkpoints,
+    Clock,
+    CommandPlace,
+    Editor,
+    Journal,
+    Model,
+    NewId,
+    Tool,
+    Workspace,
+)
 from llamagent_server.agent.trace import Trace
 from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
 from llamagent_server.core.records import (
@@ -30,13 +40,17 @@ class Road(StrEnum):
     SCHEMA = "schema"  # each step's reply is constrained by a JSON schema
 
 
+async def _anywhere() -> CommandPlace:
+    return CommandPlace(sandboxed=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """What every session of a connection shares.
 
     `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
     given a function to tell them things. `roads` remembers for each model how it takes tools. `sleep` waits that many
-    seconds.
+    seconds. `command_place` says how a command would run now.
     """
 
     model: Callable[[], Model]
@@ -49,6 +63,7 @@ class Ports:
     new_id: NewId
     system_prompt: Callable[[], str]
     prepare: Callable[[Callable[[str], None]], Awaitable[None]]
+    command_place: Callable[[], Awaitable[CommandPlace]] = _anywhere
     roads: dict[str, Road] = field(default_factory=dict)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -72,6 +87,7 @@ class Session:
         self.rewrites = 0  # each may have taken results out of the model's sight
         self.problems: dict[str, frozenset[str]] = {}  # what was told last of the problems in a document, by its URI
         self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
+        self.starved: set[str] = set()  # those that failed for want of a network: the person is asked the next time
 
     @property
     def messages(self) -> tuple[Message, ...]:

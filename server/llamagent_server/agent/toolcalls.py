@@ -12,7 +12,7 @@ from llamagent_server.agent.repeats import FAILED_EDITS, SAME_OUTPUTS
 from llamagent_server.agent.review import Edit, review
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import Stop, TurnState
-from llamagent_server.core.events import Decision, HarnessDecided, ToolReturned, ToolStarted
+from llamagent_server.core.events import Decision, HarnessDecided, Level, Notice, ToolReturned, ToolStarted
 from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
 from llamagent_server.core.policy import EDITS, READ_MODE, READS, REFUSED_BEFORE, Mode, Verdict, may_run
 from llamagent_server.core.proposals import FileChange, Proposal, together
@@ -82,7 +82,7 @@ async def _outcome(
     if isinstance(checked, BadArguments):
         return _refused(session, call, checked.message)
     call = replace(call, arguments=checked.arguments)
-    verdict = _decided(session, turn, call, tool.kind, checked.repairs)
+    verdict = await _decided(session, turn, call, tool.kind, checked.repairs)
     if verdict.decision is Decision.REFUSE:
         return ToolResult(False, f"Refused: {verdict.reason}")
     if tool.kind is ToolKind.COMMAND:
@@ -107,8 +107,12 @@ def _repeated(session: Session, turn: TurnState, call: ToolCall) -> ToolResult |
     return replace(again.result, content=f"{again.result.content}\n\n{note}")
 
 
-def _decided(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind, repairs: Sequence[str]) -> Verdict:
+async def _decided(
+    session: Session, turn: TurnState, call: ToolCall, kind: ToolKind, repairs: Sequence[str]
+) -> Verdict:
     verdict = _verdict(session, turn, call, kind)
+    if kind is ToolKind.COMMAND and verdict.decision is not Decision.REFUSE:
+        verdict = await _placed(session, verdict)
     notes = "; ".join(repairs)
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
     _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)
@@ -154,11 +158,21 @@ def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) 
         return Verdict(Decision.REFUSE, "the command is empty")
     if turn.repeats.was_refused(command):
         return REFUSED_BEFORE
+    if command in session.starved:
+        return Verdict(Decision.ASK, "it had no network before, and only you can give it one")
     if command in session.allowed:
         return Verdict(Decision.ALLOW, "you allowed this command for the session")
     if may_run(command, turn.settings.allowed_commands):
         return Verdict(Decision.ALLOW, "it is one of your allowed commands")
     return Verdict(Decision.ASK, "a command needs your yes")
+
+
+async def _placed(session: Session, verdict: Verdict) -> Verdict:
+    """`verdict`, or the refusal of any command where none may run now."""
+    place = await session.ports.command_place()
+    if place.notice:
+        session.trace.emit(Notice(Level.WARNING, place.notice))
+    return Verdict(Decision.REFUSE, place.refusal) if place.refusal else verdict
 
 
 def _command_of(call: ToolCall) -> str:
@@ -185,6 +199,7 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
     result = await _run(session, turn, call, tool, network=network)
     if isinstance(result, Proposal):
         raise TypeError(f"{call.name} is a command and gave a proposal")
+    (session.starved.add if result.wants_network else session.starved.discard)(command)
     if report.unsaved:
         names = ", ".join(report.unsaved)
         result = replace(result, content=f"{result.content}\n(Not saved on disk yet, so not seen by it: {names})")

@@ -53,9 +53,11 @@ class App:
         self._grounds = Grounds(connection)
         self.workspace = ProjectWorkspace(connection.folders, connection.buffers, ripgrep=self.settings.ripgrep)
         self._models = Models(lambda: self.settings)
+        runner = ShellRunner(lambda: self.settings, self.workspace.reach)
+        self.command_place = runner.place
         self._ports = Ports(
             model=self._models.current,
-            tools=make_tools(self.workspace, ShellRunner(lambda: self.settings), self._grounds.skill_text),
+            tools=make_tools(self.workspace, runner, self._grounds.skill_text),
             editor=connection.editor,
             checkpoints=self._grounds.checkpoints,
             workspace=self.workspace,
@@ -64,6 +66,7 @@ class App:
             new_id=lambda kind: f"{kind}-{secrets.token_hex(6)}",
             system_prompt=self._system_prompt,
             prepare=self._prepare,
+            command_place=runner.place,
         )
         self._conversations = Conversations(
             self._ports, self._grounds.store, connection.listener, connection.on_queue, connection.say

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsprotocol import types
@@ -47,11 +47,11 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the editor's part must know of the workspace. `command_place` is where commands run and how: a folder's
-    path, whether it is sandboxed, whether the network can be reached."""
+    path, whether it is sandboxed; without a sandbox the network can be reached."""
 
     files: Files
     save_policy: Callable[[], SavePolicy]
-    command_place: Callable[[], tuple[str, bool, bool]]
+    command_place: Callable[[], Awaitable[tuple[str, bool]]]
 
 
 class ConnectedEditor:
@@ -99,26 +99,29 @@ class ConnectedEditor:
             raise
 
     async def _consent_by_client(self, call_id: str, command: str) -> Consent:
-        cwd, sandboxed, network = self._surroundings.command_place()
-        question = ConsentQuestion(call_id, command, cwd, sandboxed, network)
+        cwd, sandboxed = await self._surroundings.command_place()
+        question = ConsentQuestion(call_id, command, cwd, sandboxed, network=not sandboxed)
         try:
             reply = await self._protocol.ask(CONSENT, record(question), lambda value: parse_known(ConsentReply, value))
         except AskFailed as problem:
             return Consent(ConsentDecision.REFUSE, str(problem))
         decision = ConsentDecision(reply.decision)
-        if decision is ConsentDecision.RUN and reply.network and not network:
+        if decision is ConsentDecision.RUN and reply.network and sandboxed:
             decision = ConsentDecision.RUN_WITH_NETWORK
         return Consent(decision, reply.reason, stop=reply.stop)
 
     async def _consent_by_dialog(self, command: str) -> Consent:
-        cwd, _, network = self._surroundings.command_place()
+        cwd, sandboxed = await self._surroundings.command_place()
         told = self._words
         choices = {told.run: ConsentDecision.RUN}
-        if not network:
+        if sandboxed:
             choices[told.run_with_network] = ConsentDecision.RUN_WITH_NETWORK
         choices |= {told.always: ConsentDecision.ALWAYS, told.refuse: ConsentDecision.REFUSE}
         chosen = await self._questions.choose(
-            told.command.format(command=visible(command), cwd=visible(cwd)), tuple(choices)
+            told.command.format(
+                command=visible(command), cwd=visible(cwd), how=told.sandboxed if sandboxed else told.not_sandboxed
+            ),
+            tuple(choices),
         )
         return Consent(choices.get(chosen or "", ConsentDecision.REFUSE))
 

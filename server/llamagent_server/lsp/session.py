@@ -150,9 +150,10 @@ class EditorSession:
     def _save_policy(self) -> SavePolicy:
         return self._made_app().settings.save
 
-    def _command_place(self) -> tuple[str, bool, bool]:
-        folder = self._made_app().workspace.command_folder
-        return (str(folder) if folder else "", False, True)  # no sandbox yet
+    async def _command_place(self) -> tuple[str, bool]:
+        app = self._made_app()
+        folder = app.workspace.command_folder
+        return str(folder) if folder else "", (await app.command_place()).sandboxed
 
     # --- Settings --------------------------------------------------------------------------------------------------
 

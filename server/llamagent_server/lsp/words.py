@@ -21,7 +21,9 @@ class Words:
     trust: str = "Trust"
     not_now: str = "Not now"
     edit: str = "llamagent proposes an edit: {files}"
-    command: str = "llamagent wants to run in {cwd}: {command}"
+    command: str = "llamagent wants to run in {cwd}, {how}: {command}"
+    sandboxed: str = "in a sandbox without network"
+    not_sandboxed: str = "without a sandbox"
     trusting: str = (
         "Do you trust the folder {folder}? Only a trusted folder can bring its own llamagent settings, skills, "
         "instructions and saved conversations."

@@ -8,13 +8,30 @@ from typing import IO, Protocol
 class Ending:
     """How a command ended: an exit code or a signal's number; `error` says why it could not be started.
 
-    `left` counts the processes that it left behind, which were killed.
+    `left` counts the processes that it left behind, which were killed. `limit` names what it was killed for taking too
+    much of: "memory", "processes", or nothing.
     """
 
     code: int | None = None
     signal: int | None = None
     left: int = 0
     error: str | None = None
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a command and all that it starts may take together (0 = no bound): bytes of memory, processes.
+
+    `reports`: the command is a sandbox, whose part within tells the guardian what was left running.
+    """
+
+    memory: int = 0
+    processes: int = 0
+    reports: bool = False
+
+
+NO_BOUNDS = Bounds()
 
 
 class Child(Protocol):

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
-from llamagent_server.processes.child import Child, Ending
+from llamagent_server.processes.child import NO_BOUNDS, Bounds, Child, Ending
 from llamagent_server.processes.output import Output
 from llamagent_server.processes.programs import find_program
 from llamagent_server.processes.threads import Cancel, off_loop, start
@@ -23,36 +24,50 @@ _END_SECONDS = 8.0
 _DRAIN_SECONDS = 1.0
 
 
+class Shelter(StrEnum):
+    """What was between a command and the machine."""
+
+    UNKNOWN = "unknown"
+    NONE = "none"
+    SANDBOX = "sandbox"
+    SANDBOX_WITH_NETWORK = "sandbox with network"
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     ending: Ending
     output: str
     timed_out: bool
     seconds_allowed: float
+    shelter: Shelter = Shelter.UNKNOWN
+    bounds: Bounds = NO_BOUNDS
 
 
-def shell_argv(command: str, *, prefix: Sequence[str] = ()) -> list[str]:
-    """The program and arguments that run `command` in the system's shell, behind `prefix` (a sandbox)."""
+def shell_argv(command: str) -> list[str]:
+    """The program and arguments that run `command` in the system's shell."""
     if os.name == "nt":
-        return [*prefix, os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", command]
+        return [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", command]
     bash = find_program("bash", os.environ.get("PATH"))
     if bash:
-        return [*prefix, bash, "--noprofile", "--norc", "-c", command]
-    return [*prefix, "/bin/sh", "-c", command]
+        return [bash, "--noprofile", "--norc", "-c", command]
+    return ["/bin/sh", "-c", command]
 
 
-async def run(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float) -> Ran:
-    """Run `argv` with an empty stdin; after `timeout` seconds, or when cancelled, it is killed with all it started."""
+async def run(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float, bounds: Bounds = NO_BOUNDS
+) -> Ran:
+    """Run `argv` with an empty stdin; after `timeout` seconds, when cancelled, or when it and all that it started take
+    more than `bounds`, it is killed with all it started."""
 
     def work(cancel: Cancel) -> Ran:
-        return _run(argv, cwd, env, timeout, cancel)
+        return _run(argv, cwd, env, timeout, bounds, cancel)
 
     return await off_loop(work, name="llamagent-command", linger=_END_SECONDS)
 
 
-def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float, cancel: Cancel) -> Ran:
+def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float, bounds: Bounds, cancel: Cancel) -> Ran:
     try:
-        child: Child = spawn(argv, cwd, env)
+        child: Child = spawn(argv, cwd, env, bounds)
     except OSError as error:
         return Ran(Ending(error=f"{error.strerror}: {error.filename}"), "", timed_out=False, seconds_allowed=timeout)
     cancel.on_ask(child.end)
@@ -65,7 +80,7 @@ def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float,
     ending = ended.result(_END_SECONDS) if _done_within(ended, _END_SECONDS) else Ending(error="it could not be killed")
     # Where the system lets a process escape the killing, it may hold the pipe for ever: nobody waits for that.
     _done_within(reading, _DRAIN_SECONDS)
-    return Ran(ending, output.text, timed_out=timed_out, seconds_allowed=timeout)
+    return Ran(ending, output.text, timed_out=timed_out, seconds_allowed=timeout, bounds=bounds)
 
 
 def _read(stream: IO[bytes], output: Output) -> None:

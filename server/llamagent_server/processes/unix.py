@@ -1,21 +1,23 @@
 """A command under its guardian (Linux, macOS and other Unix systems)."""
 
+import json
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from llamagent_server.processes.child import Ending
+from llamagent_server.processes.child import NO_BOUNDS, Bounds, Ending
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
 
 
-def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "GuardedChild":
+def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], bounds: Bounds = NO_BOUNDS) -> "GuardedChild":
     """Start `argv` under a guardian. Raises OSError where the folder or the interpreter cannot be used."""
     # -I and -S: nothing of the person's or the project's Python setup is loaded into the guardian.
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(GUARDIAN), *argv],
+        [sys.executable, "-I", "-S", str(GUARDIAN), json.dumps(asdict(bounds)), *argv],
         cwd=cwd,
         env=dict(env),
         stdin=subprocess.PIPE,
@@ -47,12 +49,18 @@ class GuardedChild:
         if "error" in told:
             return Ending(error=told["error"])
         return Ending(
-            code=int(told["exit"]) if "exit" in told else None,
-            signal=int(told["signal"]) if "signal" in told else None,
-            left=int(told.get("left", 0)),
+            code=_number(told.get("exit")),
+            signal=_number(told.get("signal")),
+            left=_number(told.get("left")) or 0,
+            limit=told.get("limit", ""),
         )
 
     def end(self) -> None:
         with self._lock:
             if not self._leash.closed:
                 self._leash.close()
+
+
+def _number(words: str | None) -> int | None:
+    """What runs in a sandbox might write into the report, too; whatever it says, it says of itself only."""
+    return int(words) if words is not None and words.isascii() and words.isdigit() and len(words) < 10 else None

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from ctypes import wintypes
 from pathlib import Path
 
-from llamagent_server.processes.child import Ending
+from llamagent_server.processes.child import NO_BOUNDS, Bounds, Ending
 
 assert sys.platform == "win32", "other systems have the guardian"
 
 _KILL_ON_JOB_CLOSE = 0x2000
+_ACTIVE_PROCESS = 0x8
+_JOB_MEMORY = 0x200
 _EXTENDED_LIMIT_INFORMATION = 9
 _CREATE_SUSPENDED = 0x4
 
@@ -42,18 +44,25 @@ class _ExtendedLimits(ctypes.Structure):
     )
 
 
-def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "JobChild":
-    """Start `argv` in a job of its own. Raises OSError where that cannot be."""
+def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], bounds: Bounds = NO_BOUNDS) -> "JobChild":
+    """Start `argv` in a job of its own, within `bounds`. Raises OSError where that cannot be."""
     kernel = ctypes.WinDLL("kernel32", use_last_error=True)
     kernel.CreateJobObjectW.restype = wintypes.HANDLE
     job = wintypes.HANDLE(kernel.CreateJobObjectW(None, None))
     limits = _ExtendedLimits()
-    limits.BasicLimitInformation.LimitFlags = _KILL_ON_JOB_CLOSE
+    flags = _KILL_ON_JOB_CLOSE
+    if bounds.memory:
+        flags |= _JOB_MEMORY
+        limits.JobMemoryLimit = bounds.memory
+    if bounds.processes:
+        flags |= _ACTIVE_PROCESS
+        limits.BasicLimitInformation.ActiveProcessLimit = bounds.processes
+    limits.BasicLimitInformation.LimitFlags = flags
     if not job or not kernel.SetInformationJobObject(
         job, _EXTENDED_LIMIT_INFORMATION, ctypes.byref(limits), ctypes.sizeof(limits)
     ):
         raise ctypes.WinError(ctypes.get_last_error())
-    flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | _CREATE_SUSPENDED
+    creation = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | _CREATE_SUSPENDED
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -61,7 +70,7 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "JobChild":
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        creationflags=flags,
+        creationflags=creation,
     )
     handle = wintypes.HANDLE(int(process._handle))  # type: ignore[attr-defined, unused-ignore]
     # Suspended until it is in the job, so that nothing it starts can be outside.

@@ -1,5 +1,6 @@
 """run_command: a shell command in the project's folder. Whether it may run was decided before it is called."""
 
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +8,28 @@ from typing import Protocol
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
-from llamagent_server.processes.commands import Ran
+from llamagent_server.processes.commands import Ran, Shelter
 from llamagent_server.processes.output import shortened
 from llamagent_server.tools.specs import refused, tool_spec, unusable
 from llamagent_server.workspace import ProjectWorkspace
 
-_FRAME = 200
+_FRAME = 320
 _SMALLEST = 400
+_SANDBOXES = (Shelter.SANDBOX, Shelter.SANDBOX_WITH_NETWORK)
+_SHELTERS = {
+    Shelter.NONE: "It ran without a sandbox",
+    Shelter.SANDBOX: "It ran in a sandbox without network",
+    Shelter.SANDBOX_WITH_NETWORK: "It ran in a sandbox with network",
+}
+# How programs and systems say that there is no network, and that a place cannot be written.
+_NO_NETWORK = re.compile(
+    r"network is (?:unreachable|down)|name resolution|could not resolve|couldn.t resolve|can.t resolve|"
+    r"name or service not known|nodename nor servname|no address associated|getaddrinfo|EAI_AGAIN|ENOTFOUND|"
+    r"ENETUNREACH|connection refused|ECONNREFUSED|failed to establish a new connection|no route to host|"
+    r"temporary failure resolving|dns (?:error|lookup|failure)|no such host|unable to connect to the internet",
+    re.IGNORECASE,
+)
+_READ_ONLY = re.compile(r"read-only file ?system|EROFS|Errno 30\b", re.IGNORECASE)
 
 
 class Runner(Protocol):
@@ -49,27 +65,52 @@ def told(ran: Ran, room: int) -> ToolResult:
     notes = []
     if ran.ending.left:
         notes.append(f"[{ran.ending.left} processes that it had left running were ended with it]")
-    return ToolResult(ok, "\n".join([_headline(ran), output or "(no output)", *notes]), truncated=cut)
+    wants_network = not ok and ran.shelter is Shelter.SANDBOX and _NO_NETWORK.search(ran.output) is not None
+    notes += _sheltered(ran, failed=not ok, wants_network=wants_network)
+    content = "\n".join([_headline(ran), output or "(no output)", *notes])
+    return ToolResult(ok, content, truncated=cut, wants_network=wants_network)
+
+
+def _sheltered(ran: Ran, *, failed: bool, wants_network: bool) -> list[str]:
+    """One line on what was between the command and the machine, and whether it failed for that."""
+    if wants_network:
+        return [f"[{_SHELTERS[ran.shelter]}. Run it again if it needs the network: the user is asked for it then.]"]
+    if failed and ran.shelter in _SANDBOXES and _READ_ONLY.search(ran.output):
+        return [
+            f"[{_SHELTERS[ran.shelter]}. Only the project and /tmp can be written there, but for .git, .vscode and "
+            "the like; git add and git commit by themselves work.]"
+        ]
+    return [f"[{_SHELTERS[ran.shelter]}]"] if ran.shelter in _SHELTERS else []
 
 
 def _headline(ran: Ran) -> str:
     ending = ran.ending
     if ending.error:
         return f"It could not run: {ending.error}"
+    if ending.limit:
+        return f"Killed: {_limit(ran)}. Until then:"
     if ran.timed_out:
         return (
             f"Stopped after {ran.seconds_allowed:g} s (the setting command_timeout). "
             "Do not run what waits for input or never ends. Until then:"
         )
     if ending.signal is not None:
-        return f"Killed by signal {ending.signal}{_signal_name(ending.signal)}"
+        return f"Killed by signal {ending.signal}{f' ({name})' if (name := _signal_name(ending.signal)) else ''}"
     if ending.code is None:
         return "It ended without telling how"
-    return f"exit code {ending.code}"
+    # A shell tells a signal so; in a sandbox there is always one in between.
+    signaled = f" (killed by {name})" if (name := _signal_name(ending.code - 128)) and ran.shelter in _SANDBOXES else ""
+    return f"exit code {ending.code}{signaled}"
+
+
+def _limit(ran: Ran) -> str:
+    if ran.ending.limit == "memory":
+        return f"it took more than {ran.bounds.memory / (1 << 30):.1f} GB of memory, which is all that a command may"
+    return f"it started more than {ran.bounds.processes} processes at once, which is all that a command may"
 
 
 def _signal_name(number: int) -> str:
     try:
-        return f" ({signal.Signals(number).name})"
+        return signal.Signals(number).name
     except ValueError:
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 # Files that run code or change what is trusted as soon as a program of the person's looks at the folder.
 PROTECTED = frozenset(
-    ".git .hg .svn .bzr .jj .llamagent .vscode .idea .zed .helix .nvim .fleet .devcontainer .devcontainer.json .claude "
+    ".git .hg .svn .bzr .jj .llamagent .vscode .idea .husky .zed .helix .nvim .fleet .devcontainer .devcontainer.json .claude "
     ".cursor .mcp.json .envrc .direnvrc .exrc .nvimrc .nvim.lua .vimrc .gvimrc .lvimrc .dir-locals.el .dir-locals-2.el "
     "git~1".split()
 )

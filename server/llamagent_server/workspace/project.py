@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from llamagent_server.processes.box import Reach
 from llamagent_server.processes.threads import Cancel, off_loop
-from llamagent_server.workspace import disk, searching, snapshots
+from llamagent_server.workspace import disk, guarded, searching, snapshots
 from llamagent_server.workspace.buffers import Buffers
 from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, resolve
 from llamagent_server.workspace.confinement import unique_names as named
@@ -98,6 +99,11 @@ class ProjectWorkspace:
     @property
     def no_commands(self) -> str | None:
         return None if self._folders else "no folder is open, so there is nowhere to run a command"
+
+    async def reach(self, history: bool) -> Reach:
+        """What a sandboxed command may write; `history`: it is one of git's that add to a repository's."""
+        folders = [folder.path for folder in self._folders]
+        return await off_loop(lambda _: guarded.reach(folders, history=history))
 
     def describe(self) -> str:
         if not self._folders:
