@@ -148,6 +148,7 @@ PROTECTED = [
     "git~1/config", ".git::$INDEX_ALLOCATION/config", ".vscode/tasks.json", ".VSCode/settings.json", ".envrc",
     ".llamagent/server.toml", "sub/.ENVRC", ".exrc", ".nvim.lua", ".idea/x", "a.code-workspace", ".dir-locals.el",
     "\uff0egit/config", ".hg/hgrc", "hooks/pre-commit", "bare/hooks/post-update", "./bare/new",
+    ".github/workflows/ci.yml", "sub/.GitHub/Workflows/x.yml", ".husky/pre-commit", ".devcontainer/devcontainer.json",
 ]  # fmt: skip
 
 
@@ -165,7 +166,9 @@ def test_what_runs_code_or_changes_trust_is_never_written(path: str, tmp_path: P
     assert found.kind is ProblemKind.REFUSED
 
 
-@pytest.mark.parametrize("path", [".gitignore", ".github/workflows/ci.yml", "git/config", ".env.example", "x.git.py"])
+@pytest.mark.parametrize(
+    "path", [".gitignore", ".github/CODEOWNERS", "workflows/ci.yml", "git/config", ".env.example", "x.git.py"]
+)
 def test_a_name_that_only_looks_alike_may_be_written(path: str, tmp_path: Path) -> None:
     assert isinstance(resolve(path, Purpose.WRITE, Project(tmp_path).folders), Resolved)
 

@@ -40,9 +40,10 @@ def _protected_paths(roots: Sequence[Path]) -> list[Path]:
     pending = deque(roots)
     looked_at = 0
     while pending and looked_at < MOST_ENTRIES and len(found) < MOST_GUARDED:
-        for entry in _entries(pending.popleft()):
+        folder = pending.popleft()
+        for entry in _entries(folder):
             looked_at += 1
-            if protected((entry.name,)):
+            if protected((folder.name, entry.name)):
                 # A link cannot be kept, only what it leads to, where that is in the workspace.
                 real = Path(os.path.realpath(entry.path))
                 if real.exists() and any(real.is_relative_to(root) and real != root for root in roots):

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 # Files that run code or change what is trusted as soon as a program of the person's looks at the folder.
 PROTECTED = frozenset(
-    ".git .hg .svn .bzr .jj .llamagent .vscode .idea .husky .zed .helix .nvim .fleet .devcontainer .devcontainer.json .claude "
-    ".cursor .mcp.json .envrc .direnvrc .exrc .nvimrc .nvim.lua .vimrc .gvimrc .lvimrc .dir-locals.el .dir-locals-2.el "
-    "git~1".split()
+    ".git .hg .svn .bzr .jj .llamagent .vscode .idea .zed .helix .nvim .fleet .devcontainer .devcontainer.json .claude "
+    ".husky .cursor .mcp.json .envrc .direnvrc .exrc .nvimrc .nvim.lua .vimrc .gvimrc .lvimrc .dir-locals.el "
+    ".dir-locals-2.el git~1".split()
 )
+# What a service runs with its own keys as soon as it is pushed.
+_PROTECTED_IN = (([".github"], "workflows"), ([".github"], "actions"), ([".forgejo"], "workflows"))
 _PROTECTED_ENDINGS = (".code-workspace", ".sublime-project")
 # Characters that some file systems leave out of a name before they compare it.
 _IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
@@ -48,13 +50,16 @@ def _windows_fault(path: str) -> str | None:
 
 def protected(parts: Sequence[str]) -> str | None:
     """The first of `parts` that is never written, compared as the most careless file system would."""
-    return next((part for part in parts if _is_protected(part)), None)
+    plain = [_plain(part) for part in parts]
+    for index, name in enumerate(plain):
+        if name in PROTECTED or name.endswith(_PROTECTED_ENDINGS) or (plain[index - 1 : index], name) in _PROTECTED_IN:
+            return parts[index]
+    return None
 
 
-def _is_protected(name: str) -> bool:
+def _plain(name: str) -> str:
     plain = _IGNORABLE.sub("", unicodedata.normalize("NFKC", name)).casefold()
-    plain = plain.partition(":")[0].rstrip(". ")
-    return plain in PROTECTED or plain.endswith(_PROTECTED_ENDINGS)
+    return plain.partition(":")[0].rstrip(". ")
 
 
 def shown(name: str) -> str:
