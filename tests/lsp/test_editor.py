@@ -36,7 +36,11 @@ class Desk:
         self.loop.opens(self.uri, "one\n")
         workspace = ProjectWorkspace((Folder("proj", folder, to_uri(folder)),), self.loop.documents)
         files = Files(self.loop.documents, lambda: workspace)
-        surroundings = Surroundings(files, lambda: save, lambda: ("/proj", not network, network))
+
+        async def place() -> tuple[str, bool]:
+            return "/proj", not network
+
+        surroundings = Surroundings(files, lambda: save, place)
         shown = ShownFiles(self.loop.protocol, editor)
         self.editor = ConnectedEditor(self.loop.protocol, editor, surroundings, shown)
 

@@ -21,6 +21,7 @@ from llamagent_server.core.policy import Mode
 from llamagent_server.evaluation.bare import Recovery
 from llamagent_server.evaluation.measures import Measures, measure
 from llamagent_server.evaluation.tasks import ANSWER, Task, load_task
+from llamagent_server.processes.box import Reach
 from llamagent_server.processes.commands import Ran
 from llamagent_server.processes.shell import ShellRunner
 from llamagent_server.setting_rules import File
@@ -150,7 +151,11 @@ async def _check(task: Task, project: Path, answer: str, sandbox: SandboxPolicy)
     shutil.copy(task.check, check)
     command = f"{shlex.quote(sys.executable)} -B {check.name}" if check.suffix == ".py" else f"./{check.name}"
     settings = Settings(command_timeout=CHECK_SECONDS, sandbox=sandbox)
-    return await ShellRunner(lambda: settings).run(command, project, network=False)
+
+    async def reach(_history: bool) -> Reach:
+        return Reach((project.resolve(),))
+
+    return await ShellRunner(lambda: settings, reach).run(command, project, network=False)
 
 
 def _why(measures: Measures, checked: Ran, mode: Mode) -> str:

@@ -76,7 +76,9 @@ def _home_of_account() -> str | None:
 def tool_folders(env: Mapping[str, str]) -> tuple[Path, ...]:
     """Where programs are and what they need, in the person's home and elsewhere: real paths of folders."""
     known = homes(env)
-    named = [home / tool for home in known for tool in TOOLS]
+    # The Python of ours is the one that a project without its own is given.
+    named = [Path(sys.prefix), Path(sys.base_prefix)]
+    named += [home / tool for home in known for tool in TOOLS]
     named += [Path(env[name]) for name in TOOL_VARIABLES if env.get(name)]
     for name in PATH_VARIABLES:
         for entry in filter(None, env.get(name, "").split(os.pathsep)):
