@@ -42,7 +42,7 @@ async def make_room(session: Session, turn: TurnState) -> None:
     """Compact before a request that would fill the window. Raises ContextOverflow when nothing is left to leave out."""
     window = Window(turn.settings.num_ctx)
     tokens = session.meter.estimate(session.messages, session.ports.specs)
-    if tokens > window.compact_at:
+    if session.meter.at_most(session.messages, session.ports.specs) > window.compact_at:
         await _compact(session, turn, f"about {tokens} of {window.num_ctx} tokens are used")
 
 

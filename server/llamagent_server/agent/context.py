@@ -1,11 +1,14 @@
 """What fits: token estimates calibrated by the server's own counts, the room that is left, and old results elided."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llamagent_server.core.events import ContextGauge, Part
 from llamagent_server.core.messages import (
     AssistantMessage,
+    Json,
+    JsonObject,
     Message,
     Reply,
     SystemMessage,
@@ -18,6 +21,7 @@ from llamagent_server.core.messages import (
 BYTES_PER_TOKEN = 3.5
 # What a chat template adds around a message: role, separators.
 TOKENS_PER_MESSAGE = 6
+UNCERTAIN = 0.25  # of what was not counted yet: code has more tokens a byte than prose
 COMPACT_AT = 0.8
 ELIDE_TO = 0.6
 KEEP_RESULTS = 2
@@ -43,7 +47,13 @@ def _bytes(text: str) -> int:
 
 
 def tools_bytes(tools: Sequence[ToolSpec]) -> int:
-    return sum(len(tool.name) + len(tool.description) + len(repr(tool.parameters)) for tool in tools)
+    """About what they take in a prompt: chat templates put them there as JSON."""
+    return sum(len(json.dumps(_described(tool))) for tool in tools)
+
+
+def _described(tool: ToolSpec) -> JsonObject:
+    function: Json = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
 
 
 @dataclass
@@ -62,6 +72,12 @@ class Meter:
         if 0 < self.known_messages <= len(messages):
             return self.known_tokens + self.count(messages[self.known_messages :])
         return self.count(messages) + self._tokens(tools_bytes(tools))
+
+    def at_most(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """As `estimate`, for deciding what fits: what the server has not counted may take more than it seems."""
+        tokens = self.estimate(messages, tools)
+        counted = self.known_tokens if 0 < self.known_messages <= len(messages) else 0
+        return tokens + round((tokens - counted) * UNCERTAIN)
 
     def count(self, messages: Sequence[Message]) -> int:
         return sum(self._tokens(message_bytes(message)) + TOKENS_PER_MESSAGE for message in messages)

@@ -77,7 +77,7 @@ async def _summary(session: Session, settings: Settings, spend: Spend) -> str | 
 
 def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session: Session) -> tuple[Message, ...]:
     """`messages` with the newest results cut as far as needed."""
-    excess = meter.estimate(messages, session.ports.specs) - window.compact_at
+    excess = meter.at_most(messages, session.ports.specs) - window.compact_at
     if excess <= 0:
         return messages
     results = [message for message in messages if isinstance(message, ToolMessage)]
