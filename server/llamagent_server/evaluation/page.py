@@ -19,12 +19,12 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --dim: #9aa4b5; --line: #333b49; --paper: #14181f;
   --soft: #1c222c; --good: #4cc38a; --bad: #f0776b; --a: #7aa9ff; --b: #e5a94a; --c: #c39bf5; --d: #93a0b4; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 68rem; padding: 2rem 1.5rem 4rem; }
+  max-width: 78rem; padding: 2rem 1.5rem 4rem; }
 h1 { font-size: 1.6rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 2.4rem 0 .6rem; }
 p { color: var(--dim); margin: .2rem 0 1rem; max-width: 46rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 .scroll { overflow-x: auto; }
-th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--dim); font-weight: 500; white-space: nowrap; } td.number { white-space: nowrap; }
 .grid td { text-align: center; padding: .25rem .5rem; } .grid th:first-child, .grid td:first-child { text-align: left; }
 .all { color: var(--good); font-weight: 600; } .none { color: var(--bad); } .some { color: var(--b); }

@@ -6,7 +6,7 @@ from html import escape
 from llamagent_server.evaluation.attempts import Attempt
 from llamagent_server.evaluation.scores import Score
 
-_WIDTH, _LEFT, _RIGHT, _ROW = 960, 190, 70, 34
+_WIDTH, _LEFT, _RIGHT, _ROW = 960, 220, 70, 34
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _MET = (("malformed", "--a"), ("recovered", "--b"), ("missed_edits", "--c"), ("loops", "--d"))
 
@@ -66,7 +66,7 @@ def _x(share: float) -> float:
 
 
 def _label(text: str, y: float) -> str:
-    shown = text if len(text) <= 26 else text[:25] + "…"
+    shown = text if len(text) <= 32 else text[:31] + "…"
     return f'<text x="0" y="{y + 13}">{escape(shown)}</text>'
 
 
