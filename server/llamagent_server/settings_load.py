@@ -161,6 +161,11 @@ def _unknown(key: str) -> str:
 # --- Files ---------------------------------------------------------------------------------------------------------
 
 
+def check_file(file: SettingsFile) -> tuple[Problem, ...]:
+    """What does not count in one file, whatever other sources say."""
+    return tuple(outcome for outcome in _from_file(file) if isinstance(outcome, Problem))
+
+
 def _from_file(file: SettingsFile) -> Iterator[_Outcome]:
     try:
         table = tomllib.loads(file.text)

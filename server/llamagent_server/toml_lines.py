@@ -1,13 +1,15 @@
 """Where in a TOML text a key or an error stands: the standard library's reader keeps no lines."""
 
 import re
-import tomllib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 _KEY_LINE = re.compile(
     r"""^[ \t]*\[{0,2}[ \t]*(?: (?P<bare>[A-Za-z0-9_-]+) | "(?P<basic>[^"\\]*)" | '(?P<literal>[^']*)' )[ \t]*[=.\]]""",
     re.VERBOSE,
 )
+# What matters for where a value ends: quotes of several lines, whole texts, comments, brackets.
+_TOKEN = re.compile(r'''"""|\'\'\'|"(?:[^"\\]|\\.)*"|'[^']*'|#.*|[\[\]{}]''')
 _ERROR_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -23,26 +25,49 @@ def key_lines(text: str, keys: Iterable[str]) -> dict[str, int]:
     A key whose name is written with escapes has none.
     """
     missing = set(keys)
-    lines = text.split("\n")
     found: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        key = _key(line)
-        # A line inside a text or a list over several lines may look like a key; what stands before such a line is no
-        # TOML of its own.
-        if key in missing and _is_whole("\n".join(lines[: number - 1])):
+    state = _State()
+    for number, line in enumerate(text.split("\n"), start=1):
+        # A line inside a text or a list over several lines may look like a key.
+        key = _key(line) if state.between_values else ""
+        if key in missing:
             missing.discard(key)
             found[key] = number
+        state.take(line)
     return found
+
+
+@dataclass
+class _State:
+    """How far a value over several lines goes: `quotes` is the text that is open, `depth` counts open brackets."""
+
+    quotes: str = ""
+    depth: int = 0
+
+    @property
+    def between_values(self) -> bool:
+        return not self.quotes and self.depth <= 0
+
+    def take(self, line: str) -> None:
+        at = 0
+        while at < len(line):
+            if self.quotes:
+                end = line.find(self.quotes, at)
+                if end < 0:
+                    return
+                at, self.quotes = end + 3, ""
+            token = _TOKEN.search(line, at)
+            if token is None or token[0].startswith("#"):
+                return
+            at = token.end()
+            if token[0] in ('"""', "'''"):
+                self.quotes = token[0]
+            elif token[0] in "[{":
+                self.depth += 1
+            elif token[0] in "]}":
+                self.depth -= 1
 
 
 def _key(line: str) -> str:
     match = _KEY_LINE.match(line)
     return next((name for name in match.groups() if name is not None), "") if match else ""
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

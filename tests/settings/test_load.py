@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from llamagent_server.setting_rules import File
 from llamagent_server.settings import Provider, SandboxPolicy, SavePolicy, Settings
 from llamagent_server.settings_load import Loaded, Scope, SettingsFile, Sources, host_url, load
+from llamagent_server.toml_lines import key_lines
 
 USER_CONFIG = "~/.llamagent/config.toml"
 PROJECT_CONFIG = ".llamagent/config.toml"
@@ -226,3 +227,9 @@ def test_no_json_whatever_makes_loading_raise(values: dict[str, object]) -> None
             for key in values
             if key != "other"
         )
+
+
+def test_the_lines_of_a_long_file_are_found_in_one_pass() -> None:
+    text = 'model = """\nurl = # \n"""\n' + "".join(f"key{number} = [\n  1, # ]\n]\n" for number in range(20_000))
+    lines = key_lines(text, ["model", "url", "key0", "key19999"])
+    assert lines == {"model": 1, "key0": 4, "key19999": 4 + 3 * 19_999}

@@ -57,10 +57,12 @@ def _did_open(daemon: Daemon, params: types.DidOpenTextDocumentParams) -> None:
     daemon.session.documents.open(params.text_document)
     if (app := daemon.session.made) is not None:
         app.workspace.opened(params.text_document.uri)
+    _check(daemon, params.text_document.uri)
 
 
 def _did_change(daemon: Daemon, params: types.DidChangeTextDocumentParams) -> None:
     daemon.session.documents.change(params)
+    _check(daemon, params.text_document.uri)
 
 
 def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:
@@ -73,6 +75,15 @@ def _did_close(daemon: Daemon, params: types.DidCloseTextDocumentParams) -> None
     daemon.session.documents.close(params.text_document.uri)
     if (app := daemon.session.made) is not None:
         app.workspace.closed(params.text_document.uri)
+    _check(daemon, params.text_document.uri)
+
+
+def _check(daemon: Daemon, uri: str) -> None:
+    """Only what could be ours loads what judges it."""
+    if uri.endswith(".toml"):
+        from llamagent_server.lsp.settings_files import publish
+
+        publish(daemon.session, uri)
 
 
 # --- Workspace -----------------------------------------------------------------------------------------------------
@@ -105,8 +116,17 @@ def _progress_cancelled(daemon: Daemon, params: types.WorkDoneProgressCancelPara
 
 async def _completion(daemon: Daemon, params: types.CompletionParams) -> list[types.CompletionItem]:
     from llamagent_server.lsp.assist import complete_prompt
+    from llamagent_server.lsp.settings_files import complete
 
+    if (found := complete(daemon.session, params)) is not None:
+        return found
     return await complete_prompt(daemon.session, params)
+
+
+async def _hover(daemon: Daemon, params: types.HoverParams) -> types.Hover | None:
+    from llamagent_server.lsp.settings_files import hover
+
+    return await hover(daemon.session, params)
 
 
 def _code_action(daemon: Daemon, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
@@ -136,5 +156,6 @@ DOORS: dict[str, Callable[[Daemon, Any], Any]] = {
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: _progress_cancelled,
     types.WORKSPACE_EXECUTE_COMMAND: _execute_command,
     types.TEXT_DOCUMENT_COMPLETION: _completion,
+    types.TEXT_DOCUMENT_HOVER: _hover,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
 }

@@ -107,6 +107,7 @@ def _capabilities(client: Client) -> dict[str, Json]:
         "positionEncoding": client.encoding.value,
         "textDocumentSync": {"openClose": True, "change": incremental, "save": True},
         "completionProvider": {"triggerCharacters": ["@", "/"]},
+        "hoverProvider": True,
         "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)} if client.action_literals else True,
         "executeCommandProvider": {"commands": [PREFIX + name for name in SERVED]},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
