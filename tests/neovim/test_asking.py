@@ -99,16 +99,6 @@ def test_an_unknown_command_says_how_to_ask(editor: Editor) -> None:
     assert "`:Llamagent ask explain this`" in editor.messages()
 
 
-@pytest.mark.parametrize("name", ["undo", "init", "retry", "export", "pull_model x"])
-def test_what_the_server_does_not_offer_is_said(editor: Editor, name: str) -> None:
-    editor.command(f"Llamagent {name}")
-    offered = editor.lua("return vim.lsp.get_clients()[1].server_capabilities.executeCommandProvider.commands")
-    full = {"undo": "undo_turn", "pull_model x": "pull_model"}.get(name, name)
-    if f"llamagent.{full}" in offered:
-        pytest.skip("the daemon offers it by now")
-    assert f"the server does not offer `{full}` yet" in editor.messages()
-
-
 def test_the_command_line_completes_commands_models_sessions_and_paths(
     editor: Editor, model: FakeOllama, folder: Path
 ) -> None:

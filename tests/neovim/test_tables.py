@@ -28,7 +28,7 @@ def test_the_command_table_mirrors_the_daemons(nvim: Editor) -> None:
 def test_every_message_of_the_daemon_has_a_handler(nvim: Editor) -> None:
     handled = set(nvim.lua("return vim.tbl_keys(require('llamagent.handlers'))"))
     expected = {method.name for method in wire.METHODS if method.direction is wire.Direction.TO_CLIENT}
-    assert expected | {"workspace/applyEdit", "window/showMessageRequest"} == handled
+    assert expected | {"workspace/applyEdit", "window/showMessageRequest", "$/progress"} == handled
 
 
 def test_all_flags_of_the_daemon_are_declared(nvim: Editor) -> None:

@@ -184,7 +184,8 @@ local shown = {
     say.info(result.name .. ' is there.')
   end,
   undo_turn = function(result)
-    say.info('undo: ' .. tostring(result.outcome))
+    local words = result.outcome == 'nothing' and 'nothing to take back' or 'undo: ' .. result.outcome
+    say.info(words .. (result.reason and ', ' .. result.reason or ''))
   end,
 }
 
@@ -198,6 +199,23 @@ function M.run(used, name, argument)
       tell(problem)
     elseif shown[name] then
       shown[name](result, used)
+    end
+  end)
+end
+
+---@param used vim.lsp.Client
+---@param name 'ask'|'retry'
+---@param argument? table<string, any>
+local function turn(used, name, argument)
+  if require('llamagent.config').options.panel.open_on_ask then
+    require('llamagent.panel').open(used)
+  end
+  client.request(used, name, argument, function(_, problem)
+    -- The turn's own failure stands in the panel, as the last line of the turn.
+    if problem and not require('llamagent.panel').is_visible(used.id) then
+      tell(problem)
+    elseif problem then
+      require('llamagent.panel').note(used.id, problem.message)
     end
   end)
 end
@@ -216,17 +234,14 @@ function M.ask(used, text, where, options)
   local argument = { text = text, mode = options.mode, steer = options.steer }
   local items = require('llamagent.context').items(text, where, used)
   argument.context = #items > 0 and items or nil
-  if require('llamagent.config').options.panel.open_on_ask then
-    require('llamagent.panel').open(used)
-  end
-  client.request(used, 'ask', argument, function(_, problem)
-    -- The turn's own failure stands in the panel, as the last line of the turn.
-    if problem and not require('llamagent.panel').is_visible(used.id) then
-      tell(problem)
-    elseif problem then
-      require('llamagent.panel').note(used.id, problem.message)
-    end
-  end)
+  turn(used, 'ask', argument)
+end
+
+--- A turn again: what it says comes by the trace.
+---@param used vim.lsp.Client
+---@param argument {text?: string, undo?: boolean}
+function M.retry(used, argument)
+  turn(used, 'retry', next(argument) and argument or nil)
 end
 
 return M

@@ -7,7 +7,7 @@ local say = require('llamagent.say')
 
 M.NAME = 'llamagent'
 M.PROTOCOL = 1
-M.INSTALL = 'pipx install llamagent-server   (or: pip install --user llamagent-server)'
+M.INSTALL = '`pipx install .` in a clone of llamagent (it is not on PyPI yet)'
 
 local CAPABILITIES = {
   workspace = {

@@ -24,19 +24,30 @@ local M = {}
 ---@field settings table<string, any> the daemon's settings: only what the person set is sent
 ---@field trusted? boolean|fun(root: string): boolean? whether a project is trusted; nil: the daemon asks
 ---@field enable boolean call `vim.lsp.enable('llamagent')` in setup
----@field root_markers string[]
+---@field root_markers (string|fun(name: string, path: string): boolean)[]
 ---@field panel llamagent.PanelOptions
 ---@field prompt llamagent.PromptOptions
 ---@field review llamagent.ReviewOptions
 ---@field keys table<string, table<string, string|false>>
 ---@field signs table<string, string> at most two cells each
 
+--- A folder of ours marks a project where it holds what a person made: conversations alone may be of any folder.
+---@param name string
+---@param path string the folder that holds it
+---@return boolean
+local function is_our_folder(name, path)
+  return name == '.llamagent'
+    and vim.iter({ 'config.toml', 'server.toml', 'skills' }):any(function(made)
+      return vim.uv.fs_stat(vim.fs.joinpath(path, name, made)) ~= nil
+    end)
+end
+
 ---@type llamagent.Options
 local DEFAULTS = {
   cmd = { 'llamagent-server', 'serve', '--stdio' },
   settings = {},
   enable = true,
-  root_markers = { '.llamagent', '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod', 'Makefile' },
+  root_markers = { is_our_folder, '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod', 'Makefile' },
   panel = { width = 0.4, open_on_ask = true, batch_ms = 50, max_lines = 20000, fold_over = 6, fold_diff_over = 30 },
   prompt = { height = 3, max_height = 10, history = 50 },
   review = { idle_ms = 1000, small = 6, layout = 'auto' },

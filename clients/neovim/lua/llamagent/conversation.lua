@@ -16,6 +16,8 @@ local say = require('llamagent.say')
 ---@field queue llamagent.QueuedAsk[]
 ---@field last_seq integer
 ---@field stopped? string why the server is gone
+---@field edited? boolean whether edits of the last turn were accepted
+---@field task? {token: any, text: string} a long task of the server's beside a turn, such as a download
 
 ---@type table<integer, llamagent.Conversation>
 local conversations = {}
@@ -61,6 +63,7 @@ end
 ---@param event llamagent.Event
 local function turn_started(conversation, event)
   conversation.running, conversation.turn, conversation.model = true, event.turn, event.model
+  conversation.edited = false
   focus.watch_keys(true)
   local client = vim.lsp.get_client_by_id(conversation.client_id)
   if client then
@@ -76,6 +79,16 @@ local function turn_over(conversation, doing)
   require('llamagent.review').turn_over(conversation.client_id)
   focus.watch_keys(any_running())
   now_doing(conversation, doing)
+end
+
+--- Where nobody sees the panel, the end of a turn is told.
+---@param client_id integer
+---@param event llamagent.Event
+local function tell_end(client_id, event)
+  if not require('llamagent.panel').is_visible(client_id) then
+    local first = vim.split(vim.trim(event.error or event.answer or ''), '\n')[1]
+    say.info(('the turn ended (%s). %s'):format((event.stopReason or 'error'):gsub('_', ' '), first))
+  end
 end
 
 ---@type table<string, fun(conversation: llamagent.Conversation, event: llamagent.Event)>
@@ -103,6 +116,11 @@ local on_kind = {
   ['edit.proposed'] = function(conversation)
     now_doing(conversation, 'waiting for you')
   end,
+  ['edit.resolved'] = function(conversation, event)
+    if event.outcome == 'accepted' or event.outcome == 'modified' then
+      conversation.edited = true
+    end
+  end,
   ['harness.decided'] = function(conversation, event)
     if event.decision == 'ask' then
       now_doing(conversation, 'waiting for you')
@@ -111,8 +129,9 @@ local on_kind = {
   ['context.gauge'] = function(conversation, event)
     conversation.gauge = event
   end,
-  ['turn.ended'] = function(conversation)
+  ['turn.ended'] = function(conversation, event)
     turn_over(conversation, 'ready')
+    tell_end(conversation.client_id, event)
   end,
 }
 
@@ -142,6 +161,21 @@ end
 function M.on_queue(client_id, queue)
   M.of(client_id).queue = queue
   say.event('Status', { client_id = client_id, queued = #queue })
+end
+
+--- Take in the progress of a long task, such as the download of a model: the status line shows it.
+---@param client_id integer
+---@param token any
+---@param value {kind: string, title?: string, message?: string, percentage?: integer}
+function M.on_progress(client_id, token, value)
+  local conversation = M.of(client_id)
+  local share = value.percentage and (' %d %%'):format(value.percentage) or ''
+  local text = vim.trim(('%s%s'):format(value.message or value.title or '', share))
+  conversation.task = value.kind ~= 'end' and { token = token, text = text } or nil
+  say.event('Status', { client_id = client_id, doing = text })
+  vim.schedule(function()
+    vim.cmd.redrawstatus({ bang = true })
+  end)
 end
 
 --- Another conversation is the current one from now on.
@@ -175,7 +209,7 @@ function M.status(client_id)
   if waiting > 0 then
     return ('llamagent: %d to review'):format(waiting)
   end
-  return 'llamagent: ' .. conversation.doing
+  return 'llamagent: ' .. (conversation.task and conversation.task.text or conversation.doing)
 end
 
 return M

@@ -36,6 +36,11 @@ return {
     require('llamagent.conversation').on_queue(ctx.client_id, client.plain(params).queue or {})
   end,
 
+  ['$/progress'] = function(problem, params, ctx)
+    vim.lsp.handlers['$/progress'](problem, params, ctx)
+    require('llamagent.conversation').on_progress(ctx.client_id, params.token, client.plain(params).value)
+  end,
+
   ['llamagent/reviewClosed'] = function(_, params)
     require('llamagent.review').withdraw(params.reviewId)
     require('llamagent.questions').withdraw(params.reviewId)

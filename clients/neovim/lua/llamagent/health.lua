@@ -39,6 +39,27 @@ local function check_program()
   end
 end
 
+--- Whether the model that is set is there, and how to get it.
+---@param settings {key: string, value: any}[]
+---@param models {name: string}[]
+local function check_model(settings, models)
+  local chosen = vim.iter(settings):find(function(row)
+    return row.key == 'model'
+  end)
+  local names = vim.tbl_map(function(row)
+    return row.name
+  end, models)
+  if not chosen or vim.list_contains(names, chosen.value) or vim.list_contains(names, chosen.value .. ':latest') then
+    return
+  end
+  local advice =
+    { ('Download it: `:Llamagent pull_model %s` (it asks first, and says the size).'):format(chosen.value) }
+  if #names > 0 then
+    table.insert(advice, 'Or use one that is there: `:Llamagent models`.')
+  end
+  health.warn(('the model %s is not there'):format(chosen.value), advice)
+end
+
 ---@param used vim.lsp.Client
 local function check_client(used)
   local info = used.server_info or {}
@@ -55,6 +76,7 @@ local function check_client(used)
   local models = client.request_now(used, 'models', {}, 5000)
   if models then
     health.ok(('the model server answers; it has %d models'):format(#models.models))
+    check_model(report and report.settings or {}, models.models)
   else
     health.warn('the model server does not answer', { 'Start it (`ollama serve`), or set `settings.url`.' })
   end

@@ -133,7 +133,17 @@ local run = {
     actions.run(used, 'allow', argument)
   end,
   retry = function(call, used)
-    actions.run(used, 'retry', call.words ~= '' and { text = call.words } or nil)
+    local text = call.words ~= '' and call.words or nil
+    if not conversation.of(used.id).edited then
+      actions.retry(used, { text = text })
+      return
+    end
+    local ways = { 'Keep the edits that it made', 'Take back its edits first' }
+    vim.ui.select(ways, { prompt = 'The turn again:', kind = 'llamagent' }, function(way)
+      if way then
+        actions.retry(used, { text = text, undo = way == ways[2] })
+      end
+    end)
   end,
   export = function(call, used)
     actions.run(used, 'export', call.words ~= '' and { format = call.words } or nil)
@@ -177,6 +187,15 @@ local run = {
       require('llamagent.review').reject_and_stop(waits)
     elseif waits then
       require('llamagent.review').reject_rest(waits, call.words)
+    end
+  end,
+  cancel = function(_, used)
+    local task = conversation.of(used.id).task
+    if task and not conversation.of(used.id).running then
+      used:notify('window/workDoneProgress/cancel', { token = task.token })
+      say.info('stopping.')
+    else
+      actions.run(used, 'cancel')
     end
   end,
   review = function(_, used)

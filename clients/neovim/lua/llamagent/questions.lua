@@ -56,11 +56,22 @@ end
 
 local CHOICES = {
   { title = 'Run', decision = 'run' },
+  { title = 'Run with network', decision = 'run', network = true },
   { title = 'Always in this session', decision = 'always' },
   { title = 'Refuse', decision = 'refuse' },
   { title = 'Refuse, and say why', decision = 'refuse', why = true },
   { title = 'Refuse, and end the turn', decision = 'refuse', stop = true },
 }
+
+--- What can be answered: network is offered where there would be none.
+---@param question llamagent.ConsentQuestion
+---@return table[]
+local function choices(question)
+  local walled = question.sandboxed and not question.network
+  return vim.tbl_filter(function(choice)
+    return walled or not choice.network
+  end, CHOICES)
+end
 
 ---@param question llamagent.ConsentQuestion
 ---@return string
@@ -74,7 +85,7 @@ end
 --- Ask whether a command may run.
 ---@param asked llamagent.ConsentQuestion
 ---@param client_id integer
----@param answer fun(result: {decision: string, reason?: string, stop?: boolean})
+---@param answer fun(result: {decision: string, reason?: string, stop?: boolean, network?: boolean})
 function M.consent(asked, client_id, answer)
   raise({
     id = asked.call,
@@ -92,9 +103,10 @@ function M.consent(asked, client_id, answer)
           return item.title
         end,
       }
-      vim.ui.select(CHOICES, options, function(choice)
-        if not choice or not choice.why then
-          done({ decision = choice and choice.decision or 'refuse', stop = choice and choice.stop or nil })
+      vim.ui.select(choices(asked), options, function(choice)
+        choice = choice or { decision = 'refuse' }
+        if not choice.why then
+          done({ decision = choice.decision, stop = choice.stop, network = choice.network })
           return
         end
         vim.ui.input({ prompt = 'Why not? ' }, function(reason)
