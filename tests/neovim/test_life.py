@@ -80,7 +80,7 @@ def test_a_missing_program_is_said_once_with_how_to_install_it(start: Start, fol
     editor.command("Llamagent ask hello")
     editor.command(f"edit {folder / 'b.py'}")
     assert editor.messages().count("was not found") == 1
-    assert "pipx install llamagent-server" in editor.messages()
+    assert "`pipx install .` in a clone" in editor.messages()
 
 
 def test_files_without_a_type_and_new_files_are_attached(start: Start, folder: Path) -> None:
