@@ -14,6 +14,9 @@ from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import Level, Notice, StopReason, TurnUsage
 from llamagent_server.core.policy import Mode
+from llamagent_server.errors import Busy
+
+MAX_WAITING = 100
 
 T = TypeVar("T")
 
@@ -71,9 +74,13 @@ class Turns:
         return tuple(self._waiting)
 
     def start(self, ask: Ask) -> Turn:
-        """Run `ask` now, or queue it behind the turn that runs."""
+        """Run `ask` now, or queue it behind the turn that runs. Raises Busy where the queue is full."""
         turn = self._new(ask)
         if self._running is not None or self._reserved:
+            if len(self._waiting) >= MAX_WAITING:
+                raise Busy(
+                    f"{MAX_WAITING} messages wait in this conversation already.", hint="Wait, or take some back."
+                )
             self._waiting.append(turn)
             self._queue_changed()
         else:

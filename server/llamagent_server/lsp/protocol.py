@@ -31,6 +31,7 @@ from llamagent_server.lsp.errors import (
     METHOD_NOT_FOUND,
     NOT_INITIALIZED,
     PARSE_ERROR,
+    REQUEST_FAILED,
     AskFailed,
     error_of,
     rpc_error,
@@ -41,6 +42,8 @@ T = TypeVar("T")
 MessageId = int | str
 Handler = Callable[[Any], Any]
 Send = Callable[[bytes, bool], None]  # a frame, and whether it is only for show
+
+MAX_RUNNING = 2000  # requests that are being answered; of those above it each is told so
 
 _log = logging.getLogger(__name__)
 _UNREADABLE = (BaseValidationError, ValueError, TypeError, KeyError, AttributeError, IndexError)
@@ -124,6 +127,8 @@ class StrictProtocol(LanguageServerProtocol):
             return rpc_error(INVALID_REQUEST, "The server is initialized already.")
         if message_id in self._running:
             return rpc_error(INVALID_REQUEST, f"A request with the id {message_id!r} is still running.")
+        if len(self._running) >= MAX_RUNNING:
+            return rpc_error(REQUEST_FAILED, f"{MAX_RUNNING} requests are being answered already: send fewer at once.")
         if method not in self.fm.features:
             return rpc_error(METHOD_NOT_FOUND, f"There is no method {method!r}.")
         return None
