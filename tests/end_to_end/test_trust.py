@@ -210,3 +210,23 @@ async def test_without_a_folder_a_command_is_refused_before_anybody_is_asked(pro
     decided = [(event["decision"], event["reason"]) for event in ed.of("harness.decided")]
     assert decided[0] == ("refuse", "no folder is open, so there is nowhere to run a command")
     assert "Refused: no folder is open" in ed.of("tool.returned")[0]["content"]
+
+
+async def test_shared_skills_and_the_files_beside_them_are_loaded_where_the_folder_is_trusted(
+    project: Path, home: Path
+) -> None:
+    shelf = project / ".agents/skills/pdf"
+    (shelf / "ref").mkdir(parents=True)
+    (shelf / "SKILL.md").write_text("---\nname: pdf\ndescription: Fill forms.\n---\nRead the forms.\n")
+    (shelf / "ref/forms.md").write_text("FORMS\n")
+    replies = [call("load_skill", name="pdf"), call("load_skill", name="pdf/ref/forms.md"), say("ok")]
+    with FakeOllama(replies=replies) as server:
+        async with editor(project, home, url=server.url, trusted=True) as ed:
+            await ed.ask("go")
+            assert (await ed.command("load_skill", name="pdf/ref/forms.md"))["description"] == "Fill forms."
+        async with editor(project, home, url=server.url, trusted=False) as ed:
+            assert "pdf" not in [skill["name"] for skill in (await ed.command("skills"))["skills"]]
+            await ed.failing("load_skill", name="pdf")
+            await ed.failing("load_skill", name="pdf/ref/forms.md")
+    results = [message["content"] for message in server.requests[-1].json["messages"] if message["role"] == "tool"]
+    assert "pdf/ref/forms.md" in results[0] and "FORMS" in results[1]

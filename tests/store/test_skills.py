@@ -157,3 +157,43 @@ def test_the_shipped_ones_are_in_the_package() -> None:
     assert sorted(file.name for file in files("llamagent_server").joinpath("skills").iterdir()) == [
         f"{name}.md" for name in SHIPPED
     ]
+
+
+def shared(project: Path, name: str, text: str) -> None:
+    write(project / ".agents" / "skills", name, text)
+
+
+def test_skills_that_other_agents_share_count_and_ours_stand_before_them(project: Path) -> None:
+    shared(project, "pdf/SKILL.md", "---\nname: pdf\ndescription: theirs\n---\nshared\n")
+    shared(project, "only/SKILL.md", "---\ndescription: shared only\n---\nonly\n")
+    in_project(project, "pdf.md", "---\ndescription: ours\n---\nown\n")
+    skills = {skill.name: skill for skill in list_skills(project)}
+    assert skills["pdf"].description == "ours" and skills["only"].description == "shared only"
+    assert "only" not in [skill.name for skill in list_skills(None)]
+
+
+def test_files_beside_a_skill_are_named_and_read_on_demand(project: Path) -> None:
+    shared(project, "pdf/SKILL.md", "---\ndescription: d\n---\nthe skill\n")
+    shared(project, "pdf/ref/forms.md", "forms\n")
+    assert read_skill("pdf", project) == "the skill\n\nFiles of this skill, for load_skill: pdf/ref/forms.md"
+    assert read_skill("pdf/ref/forms.md", project) == "forms\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["../../../secret", "/etc/passwd", "link", "none.md", "ref", "binary", "../other/SKILL.md"]
+)
+def test_nothing_but_a_skills_own_text_files_is_read(project: Path, path: str) -> None:
+    shared(project, "pdf/SKILL.md", "---\ndescription: d\n---\nx\n")
+    shared(project, "pdf/ref/forms.md", "forms\n")
+    shared(project, "other/SKILL.md", "---\ndescription: d\n---\nx\n")
+    write(project, "secret", "SECRET")
+    (project / ".agents/skills/pdf/binary").write_bytes(b"\xff\xfe\x00")
+    (project / ".agents/skills/pdf/link").symlink_to(project / "secret")
+    with pytest.raises(UnknownSkill):
+        read_skill(f"pdf/{path}", project)
+
+
+def test_a_shared_folder_that_is_a_link_is_not_followed(project: Path, tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere" / "skills", "evil/SKILL.md", "---\ndescription: d\n---\nx\n")
+    (project / ".agents").symlink_to(tmp_path / "elsewhere")
+    assert "evil" not in [skill.name for skill in list_skills(project)]

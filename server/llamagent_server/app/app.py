@@ -223,7 +223,7 @@ class App:
     async def load_skill(self, name: str, session: str | None) -> results.SkillLoaded:
         await self._grounds.settle()
         text = self._grounds.skill_text(name)
-        described = next(skill.description for skill in self._grounds.skills() if skill.name == name)
+        described = next(skill.description for skill in self._grounds.skills() if skill.name == name.partition("/")[0])
         conversation = self._known(session).idle()
         conversation.add(UserMessage(f"Follow this skill from now on.\n\n{fenced(name, text)}", task=False))
         conversation.add(AssistantMessage(f"I have read the skill {name}."))

@@ -29,7 +29,7 @@ NOTES = "AGENTS.md"
 NOTES_CHARS = 4000
 ALLOWED = "allowed_commands"
 OLDER = ".llamagent/sessions"
-RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/skills")
+RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/skills", ".agents/skills")
 
 
 class Grounds:
@@ -210,7 +210,7 @@ class Grounds:
         shelf = self._shelf()
         if name not in shelf.skills and name in self._distrusted_skills():
             raise Untrusted(f"The skill {name} is the project's, and this folder is not trusted.", hint=TRUST)
-        return shelf.get(name).text
+        return shelf.text(name)
 
     def _distrusted_skills(self) -> Collection[str]:
         return read_skills(self._folder.path).skills if self._folder is not None and not self.trusted else ()

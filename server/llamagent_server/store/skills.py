@@ -1,7 +1,8 @@
 """Skills: instructions that the model loads by name, shipped with us, the user's, and a trusted project's.
 
 `<name>.md`, or `<name>/SKILL.md`; the front matter between two lines `---` holds a `description`. A project's skill
-stands before the user's of the same name, and that before a shipped one.
+stands before the user's of the same name, and that before a shipped one. A project's are in `.llamagent/skills` and in
+`.agents/skills`, where other agents look too. The files beside a SKILL.md are read by `name/path`.
 """
 
 import difflib
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 
 from llamagent_server.errors import UnknownSkill
@@ -16,9 +18,12 @@ from llamagent_server.store import places
 from llamagent_server.store.places import Place
 
 FOLDER = "skills"
+SHARED = ".agents"
 NESTED = "SKILL.md"
 MAX_BYTES = 64 * 1024
+MOST_FILES = 30  # beside a SKILL.md, that are named to the model
 DESCRIPTION_CHARS = 200  # it stands in the system prompt of a model that sees 8192 tokens
+MOST_LOOKED_AT = 1_000
 
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,63}")
 
@@ -31,6 +36,7 @@ class Skill:
     description: str
     source: str
     text: str
+    folder: Path | None = None  # with no link in it; what lies there belongs to the skill
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +55,23 @@ class Shelf:
         hint = f"Skills: {', '.join(near)}." if near else "There are no skills."
         raise UnknownSkill(f"There is no skill {name!r}.", hint=hint)
 
+    def text(self, name: str) -> str:
+        """What the model is given for a skill, or for `skill/path` of a file beside it. Raises UnknownSkill."""
+        name, _, path = name.partition("/")
+        skill = self.get(name)
+        if path:
+            return _beside(skill, path)
+        listed = _listed(skill)
+        return f"{skill.text}\n\nFiles of this skill, for load_skill: {', '.join(listed)}" if listed else skill.text
+
 
 def read_skills(project: Path | None) -> Shelf:
     """All skills; `project` is a trusted folder."""
     found: list[Skill | str] = [*_shipped(), *_kept(places.user_place(FOLDER), "user", None)]
     if project is not None and not places.is_home(project):
-        found += _kept(places.project_place(project).below(FOLDER), "project", places.real(project))
+        root = places.real(project)
+        found += _kept(Place(root, (SHARED, FOLDER)), "project", root)
+        found += _kept(places.project_place(project).below(FOLDER), "project", root)
     skills = {item.name: item for item in found if isinstance(item, Skill)}
     return Shelf(dict(sorted(skills.items())), tuple(item for item in found if isinstance(item, str)))
 
@@ -66,7 +83,7 @@ def list_skills(project: Path | None) -> tuple[Skill, ...]:
 
 def read_skill(name: str, project: Path | None) -> str:
     """What the model is given when it loads a skill. Raises UnknownSkill."""
-    return read_skills(project).get(name).text
+    return read_skills(project).text(name)
 
 
 def _shipped() -> Iterator[Skill]:
@@ -103,17 +120,40 @@ def _read(name: str, source: str, path: Path, fence: Path | None) -> Skill | str
     if len(data) > MAX_BYTES:
         return f"The skill {path} is not read: it is larger than {MAX_BYTES // 1024} KB."
     try:
-        return _skill(name, source, data.decode("utf-8-sig"))
+        return _skill(name, source, data.decode("utf-8-sig"), target.parent if path.name == NESTED else None)
     except UnicodeDecodeError:
         return f"The skill {path} is not read: it is not encoded in UTF-8."
 
 
-def _skill(name: str, source: str, content: str) -> Skill:
+def _listed(skill: Skill) -> list[str]:
+    """The files beside a skill, as load_skill takes them."""
+    if skill.folder is None:
+        return []
+    looked_at = sorted(islice(skill.folder.rglob("*"), MOST_LOOKED_AT))
+    files = (path for path in looked_at if path.is_file() and not path.is_symlink())
+    names = (path.relative_to(skill.folder).as_posix() for path in files)
+    return [f"{skill.name}/{name}" for name in islice((n for n in names if n != NESTED), MOST_FILES)]
+
+
+def _beside(skill: Skill, path: str) -> str:
+    target = None if skill.folder is None else places.real(skill.folder / path)
+    if skill.folder is None or target is None or not target.is_relative_to(skill.folder):
+        raise UnknownSkill(f"The skill {skill.name} has no file {path}.")
+    try:
+        data = places.read(Place(target.parent), target.name, MAX_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        hint = f"Its files: {', '.join(_listed(skill)) or 'none'}."
+        raise UnknownSkill(f"The skill {skill.name} has no text file {path}.", hint=hint) from None
+    return text if len(data) <= MAX_BYTES else f"{text[:MAX_BYTES]}\n[cut here]"
+
+
+def _skill(name: str, source: str, content: str, folder: Path | None = None) -> Skill:
     header, text = split_front_matter(content)
     described = header.get("description") or next((line.strip("# ") for line in text.splitlines() if line.strip()), "")
     line = " ".join(described.split())
     short = line if len(line) <= DESCRIPTION_CHARS else line[: DESCRIPTION_CHARS - 1] + "…"
-    return Skill(name, short, source, text.strip())
+    return Skill(name, short, source, text.strip(), folder)
 
 
 def split_front_matter(content: str) -> tuple[dict[str, str], str]:
