@@ -44,13 +44,17 @@ async def _anywhere() -> CommandPlace:
     return CommandPlace(sandboxed=False)
 
 
+async def _nothing_unseen(_path: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """What every session of a connection shares.
 
     `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
     given a function to tell them things. `roads` remembers for each model how it takes tools. `sleep` waits that many
-    seconds. `command_place` says how a command would run now.
+    seconds. `command_place` says how a command would run now; `unseen` why the model may not see a file, if so.
     """
 
     model: Callable[[], Model]
@@ -64,6 +68,7 @@ class Ports:
     system_prompt: Callable[[], str]
     prepare: Callable[[Callable[[str], None]], Awaitable[None]]
     command_place: Callable[[], Awaitable[CommandPlace]] = _anywhere
+    unseen: Callable[[str], Awaitable[str | None]] = _nothing_unseen
     roads: dict[str, Road] = field(default_factory=dict)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 

@@ -113,6 +113,10 @@ async def _decided(
     verdict = _verdict(session, turn, call, kind)
     if kind is ToolKind.COMMAND and verdict.decision is not Decision.REFUSE:
         verdict = await _placed(session, verdict)
+    path = call.arguments.get("path")
+    if kind is not ToolKind.COMMAND and verdict.decision is not Decision.REFUSE and isinstance(path, str) and path:
+        unseen = await session.ports.unseen(path)
+        verdict = Verdict(Decision.REFUSE, unseen) if unseen else verdict
     notes = "; ".join(repairs)
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
     _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)

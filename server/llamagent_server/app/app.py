@@ -22,6 +22,7 @@ from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
 from llamagent_server.app.reports import config_report, context_note, model_note, model_rows, proposed, session_rows
+from llamagent_server.app.secret_files import SecretFiles
 from llamagent_server.app.setting_up import set_up
 from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
@@ -67,6 +68,7 @@ class App:
             system_prompt=self._system_prompt,
             prepare=self._prepare,
             command_place=runner.place,
+            unseen=SecretFiles(self.workspace, connection.ask_secret).refusal,
         )
         self._conversations = Conversations(
             self._ports, self._grounds.store, connection.listener, connection.on_queue, connection.say

@@ -33,3 +33,4 @@ class Connection:
     ask_trust: Callable[[Folder], Awaitable[bool]]
     open_bar: OpenBar
     ask_download: Callable[[str], Awaitable[bool]]
+    ask_secret: Callable[[str], Awaitable[bool]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from llamagent_server.core.events import Decision
+from llamagent_server.core.secrets import names_secret
 
 
 class Mode(StrEnum):
@@ -85,12 +86,13 @@ _TAKES_ASSIGNMENTS = frozenset({"make", "gmake", "env", "just"})
 
 def may_run(command: str, allowed: Iterable[str]) -> bool:
     """Whether `command` runs without asking: plain words that start with an allowed prefix, word by word, and of which
-    no later word is an option known to write a file or to execute or load something. In doubt, no."""
+    no later word is an option known to write a file or to execute or load something, and none names a file with keys.
+    In doubt, no."""
     if not _PLAIN.fullmatch(command):
         return False
     words = command.split(" ")
     words = [word for word in words if word]
-    if not words or _ASSIGNMENT.match(words[0]):
+    if not words or _ASSIGNMENT.match(words[0]) or any(names_secret(word) for word in words):
         return False
     return any(_allows(words, prefix.split()) for prefix in allowed)
 

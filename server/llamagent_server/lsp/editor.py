@@ -178,6 +178,10 @@ class ConnectedEditor:
             self._words.trusting.format(folder=visible(folder)), self._words.trust, self._words.not_now
         )
 
+    async def ask_secret(self, path: str) -> bool:
+        told = self._words
+        return await self._agreed(told.secret.format(path=visible(path)), told.show_it, told.not_now)
+
     async def ask_download(self, what: str) -> bool:
         return await self._agreed(self._words.download.format(what=what), self._words.yes, self._words.no)
 

@@ -93,6 +93,7 @@ class EditorSession:
                 ask_trust=lambda folder: self.editor.ask_trust(str(folder.path)),
                 open_bar=self.progress.open_work,
                 ask_download=self.editor.ask_download,
+                ask_secret=self.editor.ask_secret,
             )
             self._app = App(connection)
             for document in self.documents.all():

@@ -28,6 +28,8 @@ class Words:
         "Do you trust the folder {folder}? Only a trusted folder can bring its own llamagent settings, skills, "
         "instructions and saved conversations."
     )
+    secret: str = "{path} may hold keys or passwords. May the model see what is in it?"
+    show_it: str = "Show it"
     download: str = "llamagent needs to download {what}. Download it?"
     yes: str = "Download"
     no: str = "Not now"

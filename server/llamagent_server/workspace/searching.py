@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from llamagent_server.core.messages import Json
+from llamagent_server.core.secrets import secret
 from llamagent_server.processes.reading import read_lines
 from llamagent_server.processes.threads import Cancel
 from llamagent_server.workspace.engines import Engine, Query, text_field, without_dot
@@ -116,7 +117,7 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
     found: list[Hit] = []
     stopped = ""
     for parts, text in sorted(scope.overlay.items()):
-        if _belongs(parts, scope):
+        if _belongs(parts, scope) and (parts == scope.base or not secret(parts)):
             collector = _Collector(_always(parts), found)
             given = text.encode("utf-8", "replace")
             status = _run(engine.search(query, "-"), scope, given, b"\n", collector.take, cancel)
@@ -125,6 +126,8 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
 
     def name(path: str) -> Parts | None:
         parts = without_dot(path)
+        if secret(parts) and parts != scope.base:  # one that was named by itself was asked about
+            return None
         return None if parts in scope.overlay or kept.leaves_out(parts) else parts
 
     collector = _Collector(name, found)

@@ -1,0 +1,67 @@
+"""What holds keys is shown to the model only after the person's yes, whichever tool asks and by whatever name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.editor import editor
+from tests.fakes import FakeOllama, call, say
+
+KEY = "sk-NOBODY-MAY-SEE"
+
+
+@pytest.fixture
+def keeping(project: Path) -> Path:
+    (project / ".env").write_text(f"API_KEY={KEY}\n")
+    (project / "notes.txt").write_text(f"the other {KEY[:6]}\n")
+    (project / "link.txt").symlink_to(".env")
+    return project
+
+
+def seen(server: FakeOllama) -> str:
+    return str([request.json for request in server.requests])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call("read_file", path=".env"),
+        call("read_file", path="link.txt"),
+        call("read_file", path="./x/../.env"),
+        call("search_text", pattern="KEY", path=".env"),
+        call("edit_file", path=".env", old_text="API", new_text="B"),
+    ],
+)
+async def test_without_a_yes_it_is_not_shown_and_the_question_comes_once(keeping: Path, home: Path, asked: Any) -> None:
+    with FakeOllama(replies=[asked, say("hm"), asked, say("ok")]) as server:
+        async with editor(keeping, home, url=server.url) as ed:
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][1]
+            await ed.ask("go")
+            await ed.ask("again")
+            (question,) = ed.asked("window/showMessageRequest")
+    assert question["message"].startswith(".env may hold keys or passwords.")
+    assert [action["title"] for action in question["actions"]] == ["Show it", "Not now"]
+    assert KEY not in seen(server)
+    assert {event["decision"] for event in ed.of("harness.decided")} == {"refuse"}
+
+
+async def test_with_a_yes_it_is_shown_and_not_asked_again(keeping: Path, home: Path) -> None:
+    asked = call("read_file", path=".env")
+    with FakeOllama(replies=[asked, say("hm"), asked, say("ok")]) as server:
+        async with editor(keeping, home, url=server.url) as ed:
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+            await ed.ask("go")
+            await ed.ask("again")
+            assert len(ed.asked("window/showMessageRequest")) == 1
+    assert KEY in seen(server)
+
+
+async def test_a_search_leaves_it_out_without_a_question(keeping: Path, home: Path) -> None:
+    with FakeOllama(replies=[call("search_text", pattern="sk-"), say("ok")]) as server:
+        async with editor(keeping, home, url=server.url) as ed:
+            await ed.open(".env", f"API_KEY={KEY} unsaved\n")
+            await ed.ask("go")
+            assert ed.asked("window/showMessageRequest") == []
+    assert "notes.txt" in seen(server)
+    assert KEY not in seen(server)
