@@ -8,7 +8,8 @@ _NAMES = frozenset(
         ".env .envrc .npmrc .yarnrc .yarnrc.yml .pypirc .netrc _netrc .git-credentials .pgpass .my.cnf .htpasswd "
         ".vault-token .dockercfg .dockerconfigjson .s3cfg .boto .terraformrc id_rsa id_dsa id_ecdsa id_ed25519 "
         "id_ecdsa_sk id_ed25519_sk credentials.json credentials.toml secrets.json secrets.yml secrets.yaml "
-        "secrets.toml secrets.env master.key service-account.json service_account.json application_default_credentials.json"
+        "secrets.toml secrets.env master.key service-account.json service_account.json "
+        "application_default_credentials.json"
     ).split()
 )
 _ENDINGS = tuple(".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .tfvars .tfstate .ovpn .mobileprovision .asc".split())
