@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -109,6 +110,7 @@ class Setting:
         return self.form(value) if self.form is not None else value
 
 
+PROGRAM_WORDS = 'the full path of a program, such as "/usr/bin/rg"'
 MODEL_WORDS = 'a name in quotes, such as "qwen3.5:4b"'
 URL_WORDS = 'an address that begins with http:// or https://, such as "http://localhost:11434"'
 DURATION_WORDS = 'a duration such as "10m", "1h30m", "0" (unload at once) or "-1m" (keep loaded)'
@@ -118,6 +120,12 @@ VARIABLE_WORDS = "the name of an environment variable that holds the key (letter
 def one_line(text: str) -> str:
     if not text or not text.isprintable():
         raise NotAllowed(MODEL_WORDS)
+    return text
+
+
+def program_path(text: str) -> str:
+    if text and not (PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()):
+        raise NotAllowed(PROGRAM_WORDS)
     return text
 
 

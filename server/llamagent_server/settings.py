@@ -12,6 +12,7 @@ from llamagent_server.errors import BadSetting
 from llamagent_server.setting_rules import (
     DURATION_WORDS,
     MODEL_WORDS,
+    PROGRAM_WORDS,
     URL_WORDS,
     VARIABLE_WORDS,
     File,
@@ -21,6 +22,7 @@ from llamagent_server.setting_rules import (
     Value,
     duration,
     one_line,
+    program_path,
     variable_name,
     web_address,
 )
@@ -201,6 +203,8 @@ SETTINGS: tuple[Setting, ...] = (
         "ripgrep",
         "The path of the ripgrep program; empty: one is looked for.",
         workspace_may_set=False,
+        form=program_path,
+        wording=PROGRAM_WORDS,
     ),
 )
 BY_KEY: Mapping[str, Setting] = {setting.key: setting for setting in SETTINGS}

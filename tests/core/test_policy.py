@@ -76,3 +76,100 @@ def test_an_empty_or_longer_prefix_allows_nothing(allowed: list[str]) -> None:
 )
 def test_options_that_write_or_execute_ask_and_harmless_ones_do_not(command: str, prefix: str, runs: bool) -> None:
     assert may_run(command, [prefix]) is runs
+
+
+ATTACKS = [
+    "env git status",
+    "GIT_DIR=x git status",
+    "git status\u2003x",
+    "git\u00a0status",
+    "git status\u2028rm x",
+    "git status\x0brm",
+    "git status\x0crm",
+    "git status\n",
+    "git status `x`",
+    "git status $X",
+    "git status ${IFS}x",
+    "git status 'x'",
+    "git status \\x",
+    "git status <(x)",
+    "git status *",
+    "git status ?",
+    "git status [a]",
+    "git status |x",
+    "git status ||x",
+    "git status &&x",
+    "git status (x)",
+    "./git status",
+    "/tmp/git status",
+    "git-status",
+    "Git status",
+    "git --upload-pack=x status",
+    "git --exec-path=x status",
+    "\uff47it status",
+    "git st\u0430tus",
+    "\ufeffgit status",
+    "git\u200b status",
+    "\\git status",
+]
+
+
+@pytest.mark.parametrize("command", ATTACKS)
+def test_a_disguised_command_asks(command: str) -> None:
+    assert not may_run(command, ["git status"])
+
+
+@pytest.mark.parametrize(
+    ("command", "prefix"),
+    [
+        ("git log --ext-diff", "git log"),
+        ("git grep -Oless x", "git grep"),
+        ("git fetch --upload-pack=x o", "git fetch"),
+        ("git clone -cfoo=bar x", "git clone"),
+        ("git diff --no-index --output=x a b", "git diff"),
+        ("git -C x status", "git"),
+        ("find x -execdir y", "find"),
+        ("find x -okdir y", "find"),
+        ("find x -delete", "find"),
+        ("find x -fls y", "find"),
+        ("rg --pre=x y", "rg"),
+        ("rg --hostname-bin=x y", "rg"),
+        ("sed -i x", "sed"),
+        ("sed -ni x", "sed"),
+        ("sed --in-place x", "sed"),
+        ("awk -f x", "awk"),
+        ("sort --compress-program=x y", "sort"),
+        ("sort --output=x y", "sort"),
+        ("tar --to-command=x", "tar"),
+        ("tar --checkpoint-action=exec=x", "tar"),
+        ("curl -o x y", "curl"),
+        ("curl -K x", "curl"),
+        ("wget -O x y", "wget"),
+        ("pytest -p x", "pytest"),
+        ("pytest -c x", "pytest"),
+        ("pytest --rootdir=x", "pytest"),
+        ("python -m x", "python"),
+        ("python -c x", "python"),
+        ("node -e x", "node"),
+        ("node --eval=x", "node"),
+        ("node --import=x y", "node"),
+        ("perl -e x", "perl"),
+        ("make -f x", "make"),
+        ("make -C x", "make"),
+        ("make SHELL=x", "make"),
+        ("less -o x", "less"),
+        ("env -S x", "env"),
+        ("go vet -vettool=x", "go vet"),
+        ("go build -o x", "go build"),
+        ("gcc -o x y", "gcc"),
+        ("ruby -r x y", "ruby"),
+        ("tsc --outFile x", "tsc"),
+        ("eslint --fix x", "eslint"),
+        ("ruff --config=x check", "ruff"),
+        ("npm --script-shell=x test", "npm"),
+        ("cat .env", "cat"),
+        ("grep x id_rsa", "grep"),
+    ],
+)
+def test_an_option_that_writes_executes_or_loads_asks(command: str, prefix: str) -> None:
+    assert not may_run(command, [prefix])

@@ -68,6 +68,7 @@ def test_each_key_is_explained_in_one_sentence() -> None:
         ("allowed_commands", [], ()),
         ("api_key_env", "OPENAI_API_KEY", "OPENAI_API_KEY"),
         ("ripgrep", "", ""),
+        ("ripgrep", "/usr/bin/rg", "/usr/bin/rg"),
         ("sandbox", "off", "off"),
         ("allow_cloud", False, False),
     ],

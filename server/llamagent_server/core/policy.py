@@ -105,8 +105,11 @@ def can_be_allowed(prefix: str) -> bool:
 def _allows(words: list[str], prefix: list[str]) -> bool:
     if not prefix or words[: len(prefix)] != prefix:
         return False
-    program = _program(prefix)
-    return not any(_is_risky(program, word) for word in words[len(prefix) :])
+    program, rest = _program(prefix), words[len(prefix) :]
+    # Before its subcommand git takes another folder, whose settings say what it runs.
+    if prefix == ["git"] and any(word.startswith("-C") for word in rest):
+        return False
+    return not any(_is_risky(program, word) for word in rest)
 
 
 def _program(prefix: list[str]) -> str:

@@ -136,11 +136,17 @@ def _not_this_server(said: Said, place: Place) -> ModelError:
     )
 
 
+# What a request adds to the address that is set.
+_ENDPOINT = re.compile(r"(?:/api/[a-z0-9/]+|/chat/completions|/completions|/models)?/?(?:[?#].*)?$")
+
+
 def _redirected(said: Said, place: Place) -> ModelError:
     target = without_password(said.location or "nowhere")
+    base = _ENDPOINT.sub("", target)
+    usable = base.startswith(("http://", "https://"))
     return ModelFailed(
         f"The server at {place.shown_url} redirects to {target}, which is not followed.",
-        hint=f"If that is your model server, set `url` to {target}.",
+        hint=f"If that is your model server, set `url` to {base}." if usable else "Check `url`.",
     )
 
 
