@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llamagent_terminal import apply
 from llamagent_terminal.apply import Change, perform, plan
 from llamagent_terminal.textedit import WrongEdit
 
@@ -208,7 +209,6 @@ def test_a_folder_swapped_for_a_link_after_the_diff_is_noticed(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("operation", "words"),
     [
-        ({"kind": "delete", "uri": "file:///x"}, "cannot delete"),
         ({"kind": "rename", "oldUri": "file:///x", "newUri": "file:///y"}, "cannot rename"),
         ({"textDocument": {"uri": "untitled:Untitled-1", "version": None}, "edits": []}, "no local file"),
         ({"textDocument": {"uri": "file://host/x", "version": None}, "edits": []}, "no local file"),
@@ -274,3 +274,53 @@ def test_the_diff_is_of_the_edit_itself(tmp_path: Path) -> None:
     ]
     assert (change.diff.added, change.diff.removed) == (1, 2)
     assert file.read_text() == "one\ntwo\nthree\n"
+
+
+def delete(path: Path) -> dict[str, object]:
+    return {"kind": "delete", "uri": path.as_uri()}
+
+
+def test_a_file_is_removed_and_leaves_nothing(tmp_path: Path) -> None:
+    gone, kept = tmp_path / "gone.txt", tmp_path / "kept.txt"
+    gone.write_text("one\n")
+    kept.write_text("one\n")
+    changes = planned(tmp_path, delete(gone), document(kept, text_edit(0, 0, 3, "two")))
+    assert [row.text for row in changes[0].diff.rows][-1] == "one"
+    perform(changes, tmp_path)
+    assert snapshot(tmp_path) == {"kept.txt": b"two\n"}
+
+
+def test_what_is_not_there_no_file_or_changed_meanwhile_is_not_removed(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    assert "does not exist" in refused(tmp_path, delete(file))
+    (tmp_path / "folder").mkdir()
+    assert "not a regular file" in refused(tmp_path, delete(tmp_path / "folder"))
+    file.write_text("one\n")
+    assert "removed by the same edit" in refused(tmp_path, delete(file), document(file, text_edit(0, 0, 0, "x")))
+    changes = planned(tmp_path, delete(file))
+    file.write_text("mine\n")
+    with pytest.raises(WrongEdit):
+        perform(changes, tmp_path)
+    assert snapshot(tmp_path) == {"a.txt": b"mine\n", "folder": None}
+
+
+def test_a_removed_file_is_back_where_another_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, other = tmp_path / "gone.txt", tmp_path / "other.txt"
+    gone.write_text("one\n")
+    gone.chmod(0o750)
+    other.write_text("one\n")
+    seen: list[bool] = []
+
+    def full(_: Path) -> None:
+        seen.append(gone.exists())
+        if len(seen) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(apply, "_sync_folder", full)
+    with pytest.raises(WrongEdit):
+        perform(planned(tmp_path, delete(gone), document(other, text_edit(0, 0, 3, "two"))), tmp_path)
+    assert seen == [False, False]
+    assert snapshot(tmp_path) == {"gone.txt": b"one\n", "other.txt": b"one\n"}
+    assert stat.S_IMODE(gone.stat().st_mode) == 0o750

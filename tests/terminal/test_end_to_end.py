@@ -83,6 +83,27 @@ def test_the_edits_of_one_reply_are_one_question(stage: Stage, file: Path) -> No
     assert (stage.folder / "new.py").read_text() == "x = 1\n"
 
 
+def test_undo_takes_an_edit_back_and_a_new_file_away(stage: Stage, file: Path) -> None:
+    both = calls(("edit_file", EDIT.calls[0].arguments), ("write_file", {"path": "new.py", "content": "x = 1\n"}))
+    with FakeOllama([both, say("Done.")]) as server:
+        terminal = Terminal(flags(stage, server, "chat"), stage.env)
+        terminal.type("be polite\n")
+        terminal.expect("Apply to 2 files? [y/N]")
+        terminal.type("y\n")
+        terminal.expect("Done.")
+        terminal.expect("answered")
+        assert file.read_bytes() == POLITE
+        terminal.type("/undo\n")
+        shown = terminal.expect("Apply to 2 files? [y/N]")
+        assert "new.py (the file is removed)" in shown
+        terminal.type("y\n")
+        terminal.expect("written")
+        terminal.type("/quit\n")
+        assert terminal.ended() == 0
+    assert file.read_bytes() == CRLF
+    assert sorted(path.name for path in stage.folder.iterdir()) == [".llamagent", "greet.py"]
+
+
 def test_a_rejection_leaves_every_byte_and_the_model_is_told_why(stage: Stage, file: Path) -> None:
     with FakeOllama([EDIT, say("As you like.")]) as server:
         terminal = Terminal(flags(stage, server, "ask", "be polite"), stage.env)

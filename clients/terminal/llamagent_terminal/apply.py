@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llamagent_terminal.diff import Diff, diff
@@ -23,17 +23,18 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file before and after, as bytes. `before` None: the file does not exist yet. `target` has no links in it."""
+    """One file before and after, as bytes. `before` None: the file does not exist yet; `after` None: it is removed.
+    `target` has no links in it."""
 
     uri: str
     name: str
     target: Path
     before: bytes | None
-    after: bytes
+    after: bytes | None
 
     @property
     def diff(self) -> Diff:
-        return diff(_text(self.before or b"", self.name), _text(self.after, self.name))
+        return diff(_text(self.before or b"", self.name), _text(self.after or b"", self.name))
 
 
 # --- Planning: nothing is written ----------------------------------------------------------------------------------
@@ -68,6 +69,8 @@ def _planned(operation: object, changes: Mapping[Path, Change], root: Path, enco
             return _created(_current(uri, changes, root), options)
         case {"kind": "create", "uri": str(uri)}:
             return _created(_current(uri, changes, root), {})
+        case {"kind": "delete", "uri": str(uri)}:
+            return _removed(_current(uri, changes, root), changes)
         case {"kind": kind}:
             raise WrongEdit(f"this client cannot {kind} files")
         case {"textDocument": {"uri": str(uri), "version": int(version)}}:
@@ -97,7 +100,16 @@ def _created(change: Change, options: Mapping[str, object]) -> Change:
     return change
 
 
+def _removed(change: Change, changes: Mapping[Path, Change]) -> Change:
+    """Of a file only, and of one that is there: a link or a folder is refused when it is read."""
+    if change.before is None or change.target in changes:
+        raise WrongEdit(f"{change.name} does not exist")
+    return replace(change, after=None)
+
+
 def _edited(change: Change, edits: list[object], encoding: Encoding) -> Change:
+    if change.after is None:
+        raise WrongEdit(f"{change.name} is removed by the same edit")
     mark = _BOM if change.after.startswith(_BOM) else b""
     text = _text(change.after, change.name)
     new = apply_edits(text, read_edits(text, edits, encoding))
@@ -141,7 +153,9 @@ def perform(changes: tuple[Change, ...], root: Path) -> None:
             for change, copy in staged:
                 _put(change, copy, root, undo)
             undo.pop_all()
-        for _, copy in staged:
+        for change, copy in staged:
+            if change.after is None:
+                copy.unlink()
             forget(copy)
     except OSError as error:
         name = error.filename2 or error.filename or "a file"
@@ -149,12 +163,14 @@ def perform(changes: tuple[Change, ...], root: Path) -> None:
 
 
 def _stage(change: Change, root: Path, undo: ExitStack) -> Path:
-    """The finished new content in a file beside the target. New folders are made here."""
+    """The finished new content in a file beside the target (of one that is to be removed, what it is now). New folders
+    are made here."""
     _require_same(change, root)
     if change.before is not None and _is_read_only(change.target):
         raise WrongEdit(f"{change.name} is read-only")
     _make_folders(change.target.parent, undo)
-    copy = _copy_beside(change.target, change.after, undo)
+    content = change.before if change.after is None else change.after
+    copy = _copy_beside(change.target, content or b"", undo)
     if change.before is not None:
         _take_over(change.target, copy)
     return copy
@@ -169,6 +185,11 @@ def _is_read_only(target: Path) -> bool:
 def _put(change: Change, copy: Path, root: Path, undo: ExitStack) -> None:
     """Move the finished copy to its place; `undo` learns how to take it back."""
     _require_same(change, root)
+    if change.after is None:
+        change.target.unlink()
+        undo.callback(copy.replace, change.target)
+        _sync_folder(change.target.parent)
+        return
     if change.before is None:
         # Reserved first: a file that somebody else creates at this moment is found, not replaced.
         os.close(os.open(change.target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))

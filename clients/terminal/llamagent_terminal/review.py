@@ -95,7 +95,7 @@ class Desk:
 
     def _show(self, changes: tuple[Change, ...]) -> None:
         for change in changes:
-            new = " (new file)" if change.before is None else ""
+            new = " (new file)" if change.before is None else " (the file is removed)" if change.after is None else ""
             difference = change.diff
             self._screen.line()
             counts = (Span(f"  +{difference.added}", Style.ADDED), Span(f" -{difference.removed}", Style.REMOVED))
@@ -166,7 +166,9 @@ class Desk:
 
 def _apply_question(changes: tuple[Change, ...]) -> str:
     if len(changes) == 1:
-        return f"{'Create' if changes[0].before is None else 'Apply to'} {line(changes[0].name)}?"
+        change = changes[0]
+        verb = "Create" if change.before is None else "Remove" if change.after is None else "Apply to"
+        return f"{verb} {line(change.name)}?"
     return f"Apply to {len(changes)} files?"
 
 

@@ -236,7 +236,7 @@ def _initialize(options: Options) -> dict[str, object]:
                 "workspaceFolders": True,
                 "workspaceEdit": {
                     "documentChanges": True,
-                    "resourceOperations": ["create"],
+                    "resourceOperations": ["create", "delete"],
                     "failureHandling": "transactional",
                     "changeAnnotationSupport": {},
                 },
