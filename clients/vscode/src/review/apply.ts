@@ -6,11 +6,11 @@ import { lineHunks, splitLines } from "../text/linediff";
 import { merge } from "../text/merge";
 import type { ProposedFile } from "./proposal";
 
-/** What to put where; `text` has line feeds only. */
+/** What to put where; `text` has line feeds only, and is null where the file goes. */
 interface Planned {
   file: ProposedFile;
   document: vscode.TextDocument | null;
-  text: string;
+  text: string | null;
 }
 
 /** Null when it was done, else why nothing was changed. `wanted`: what the person left of each file's proposal. */
@@ -43,6 +43,10 @@ async function plan(file: ProposedFile, wanted: string): Promise<Planned | null 
   }
   const document = await vscode.workspace.openTextDocument(file.uri);
   const current = plain(document.getText());
+  if (file.goes && theirs === "") {
+    const same = current === plain(file.base) && !document.isDirty;
+    return same ? { file, document, text: null } : `stale: ${file.name} was changed during the review`;
+  }
   const merged = merge(plain(file.base), current, theirs);
   if (merged === null) {
     return `stale: ${file.name} was changed during the review in the same lines`;
@@ -53,7 +57,9 @@ async function plan(file: ProposedFile, wanted: string): Promise<Planned | null 
 function workspaceEdit(planned: readonly Planned[]): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
   for (const { file, document, text } of planned) {
-    if (document === null) {
+    if (text === null) {
+      edit.deleteFile(file.uri);
+    } else if (document === null) {
       const contents = new TextEncoder().encode(lineEnds(text, file.proposed));
       edit.createFile(file.uri, { contents, overwrite: false, ignoreIfExists: false });
     } else {

@@ -12,6 +12,8 @@ export interface ProposedFile {
   /** As the person sees it: relative to the workspace. */
   name: string;
   isNew: boolean;
+  /** Accepted as it is, the file is removed. */
+  goes: boolean;
   base: string;
   proposed: string;
   /** The documents of the review. */
@@ -40,10 +42,13 @@ export async function readProposal(params: ApplyWorkspaceEditParams): Promise<Pr
   const files: ProposedFile[] = [];
   for (const change of params.edit.documentChanges ?? []) {
     if ("kind" in change) {
-      if (change.kind !== "create") {
+      if (change.kind === "create") {
+        created.add(change.uri);
+      } else if (change.kind === "delete") {
+        files.push(await readRemoved(id, files.length, change.uri));
+      } else {
         throw new Unreviewable(`this extension cannot review a file operation of the kind "${change.kind}"`);
       }
-      created.add(change.uri);
     } else {
       files.push(await readFile(id, files.length, change, created.has(change.textDocument.uri)));
     }
@@ -67,10 +72,22 @@ async function readFile(id: string, index: number, change: TextDocumentEdit, isN
   } catch (problem) {
     throw new Unreviewable(`${name}: ${String(problem)}`);
   }
+  return { uri, name, isNew, goes: false, base, proposed, ...sides(id, index, name) };
+}
+
+async function readRemoved(id: string, index: number, address: string): Promise<ProposedFile> {
+  const uri = vscode.Uri.parse(address, true);
+  const name = vscode.workspace.asRelativePath(uri);
+  const base = await baseText(uri, name, null);
+  return { uri, name, isNew: false, goes: true, base, proposed: "", ...sides(id, index, name) };
+}
+
+function sides(id: string, index: number, name: string): Pick<ProposedFile, "left" | "right"> {
   const place = { authority: `${id}.${String(index)}`, path: `/${name.replace(/^\/+/, "")}` };
-  const left = vscode.Uri.from({ scheme: BEFORE, ...place });
-  const right = vscode.Uri.from({ scheme: PROPOSED, ...place });
-  return { uri, name, isNew, base, proposed, left, right };
+  return {
+    left: vscode.Uri.from({ scheme: BEFORE, ...place }),
+    right: vscode.Uri.from({ scheme: PROPOSED, ...place }),
+  };
 }
 
 async function baseText(uri: vscode.Uri, name: string, version: number | null): Promise<string> {
