@@ -136,27 +136,6 @@ describe("a review", () => {
     await until("the new file to go", () => !existsSync(file.path));
   });
 
-  it("of the way back from a turn takes an edit back and a new file away", async () => {
-    const [old, made] = [new File("one\ntwo\n"), new File(null)];
-    const write = call("write_file", { path: made.name, content: "new\n" });
-    const talking = await start([edit(old, "two", "2"), write, done]);
-    const asked = talking.ask();
-    for (let count = 0; count < 2; count++) {
-      await talking.review();
-      await accept();
-      await until("the review to close", () => reviewTabs().length === 0);
-    }
-    await asked;
-    assert.ok(existsSync(made.path));
-    const undone = talking.parts.daemon.call("undo_turn", {});
-    await talking.review();
-    assert.ok(existsSync(made.path));
-    await accept();
-    assert.equal((await undone).outcome, "accepted");
-    assert.equal(await old.text(), "one\ntwo\n");
-    assert.ok(!existsSync(made.path));
-  });
-
   it("of two places in a file is undone in one step", async () => {
     const file = new File("a\nb\nc\nd\n");
     const talking = await start([edit(file, "a\nb\nc\nd", "A\nb\nc\nD"), done]);
