@@ -16,19 +16,27 @@ async function main(): Promise<number> {
   const server = await startCodeServer(temporary("none"), { "security.workspace.trust.enabled": false });
   const browser = await startBrowser();
   try {
+    const seen = { summary: false };
     const page = await browser.newPage({ viewport: { width: 1700, height: 1000 } });
     const finished = new Promise<number>((resolve, reject) => {
-      setTimeout(() => reject(new Error("the tests do not come to an end")), PATIENCE_MS).unref();
+      // It keeps this process alive: with nothing left to wait for, Node would end with 0.
+      setTimeout(() => reject(new Error("the tests do not come to an end")), PATIENCE_MS);
+      browser.once("disconnected", () => reject(new Error("the browser ended before the tests did")));
       void page.exposeFunction("codeAutomationExit", resolve);
       void page.exposeFunction("codeAutomationLog", (_: string, args: unknown[]) => {
         const line = format(...args);
+        seen.summary ||= /^\s*\d+ passing/m.test(line);
         if (!/^%c|\[(Extension Host|LocalProcess)|marketplace/i.test(line)) {
           process.stdout.write(`${line}\n`);
         }
       });
     });
     await page.goto(address(server.url, temporary("ws")));
-    return await finished;
+    const code = await finished;
+    if (code === 0 && !seen.summary) {
+      throw new Error("the extension host ended before the tests did"); // as when it loses its window for too long
+    }
+    return code;
   } finally {
     await browser.close();
     server.stop();
