@@ -16,7 +16,7 @@ def export(reference: str, form: str, folder: Path) -> int:
     store = SessionStore(folder, trusted=lambda: True)
     try:
         session = _named(store, reference)
-        stored = store.open(session)
+        stored = store.read(session)
     except LlamagentError as error:
         sys.stderr.write(f"llamagent-server: {error}\n")
         return 1

@@ -305,7 +305,7 @@ class App:
         if session is None and self._conversations.current is None:
             raise BadArgument("There is nothing to export yet: no conversation has begun.")
         name = session or self._known(None).id
-        stored = self._grounds.store().open(name)
+        stored = self._grounds.store().read(name)
         known = Exportable(name, stored.title, stored.records)
         return results.Exported(document(known, format))
 

@@ -24,7 +24,7 @@ from llamagent_server.store.leftovers import sweep
 from llamagent_server.store.locks import Held
 from llamagent_server.store.places import Place
 from llamagent_server.store.project_files import IGNORE
-from llamagent_server.store.summaries import Summary, summarise, utc
+from llamagent_server.store.summaries import Summary, Told, summarise, utc
 
 FOLDER = "sessions"
 THEIRS = ".json"  # the terminal agent's
@@ -103,53 +103,48 @@ class SessionStore:
 
     def open(self, session: str) -> Stored:
         """A stored conversation, to be gone on with. Raises UnknownSession."""
-        entry = self._find(session)
-        if entry.stamp[1] > OPENED_BYTES:
-            raise UnknownSession(f"The conversation {session} is too large to be opened.")
+        entry = self._opened(session)
         held, in_use = locks.take_if_any(entry.place, journal.lock_name(entry.id))
         try:
             data = self._read(entry, OPENED_BYTES)
+            told = _told(entry, data)
         except UnknownSession:
             if held is not None:
                 held.release()
             raise
         if in_use:
-            return self._copy(entry, data)
-        return self._open_theirs(entry, data, held) if entry.suffix == THEIRS else _open_ours(entry, data, held)
+            return self._copy(entry, told)
+        return self._open_theirs(entry, told, held) if entry.suffix == THEIRS else _open_ours(entry, data, held)
 
-    def _copy(self, entry: _Entry, data: bytes) -> Stored:
+    def read(self, session: str) -> Told:
+        """A stored conversation as it is now, whoever is writing to it. Raises UnknownSession."""
+        entry = self._opened(session)
+        return _told(entry, self._read(entry, OPENED_BYTES))
+
+    def _opened(self, session: str) -> _Entry:
+        entry = self._find(session)
+        if entry.stamp[1] > OPENED_BYTES:
+            raise UnknownSession(f"The conversation {session} is too large to be opened.")
+        return entry
+
+    def _copy(self, entry: _Entry, told: Told) -> Stored:
         """Of a conversation that another process is writing to: what is said here goes into a conversation of its own,
         which is stored with the first word."""
         session = self._new_id()
-        title = f"{(read_foreign(data).summary if entry.suffix == THEIRS else summarise(data)).title} (copy)"
-        records = (*copied(journal.parse(data).records, session), {"type": "title", "title": title})
+        title = f"{told.title} (copy)"
+        records = (*copied(told.records, session), {"type": "title", "title": title})
         place = entry.place
         beginning = Beginning(records, lambda: self._begin(place, session))
         self._copies[session] = entry.id
         problem = f"This conversation is in use in another window, so you go on in a copy of it: {title}."
         return Stored(FileJournal(session, place, session + OURS, beginning=beginning), records, title, problem)
 
-    def _open_theirs(self, entry: _Entry, data: bytes, held: Held | None) -> Stored:
+    def _open_theirs(self, entry: _Entry, told: Told, held: Held | None) -> Stored:
         """What the terminal agent saved stays as it is: our journal begins with a copy of it."""
-        saved = read_foreign(data)
-        if saved.summary.damaged:
-            if held is not None:
-                held.release()
-            raise UnknownSession(f"The conversation {entry.id} cannot be read: its file is damaged.")
-        header: dict[str, Json] = {
-            "type": "session",
-            "version": 1,
-            "id": entry.id,
-            "created": utc(_updated(saved, entry)),
-        }
-        records: tuple[JsonObject, ...] = (
-            header | {"model": saved.summary.model},
-            *saved.records,
-        )
         place = entry.place
-        beginning = Beginning(records, lambda: self._make_folder(place))
+        beginning = Beginning(tuple(told.records), lambda: self._make_folder(place))
         goes_on = FileJournal(entry.id, place, entry.id + OURS, beginning=beginning, held=held)
-        return Stored(goes_on, records, title=saved.summary.title)
+        return Stored(goes_on, told.records, title=told.title)
 
     def delete(self, session: str) -> None:
         """Raises UnknownSession; BadArgument for what another program keeps, Busy while another process uses it,
@@ -297,6 +292,18 @@ class SessionStore:
             with contextlib.suppress(FileExistsError):
                 places.create(self._project, ".gitignore", IGNORE.encode(), mode=0o666)
         places.make_folder(place)
+
+
+def _told(entry: _Entry, data: bytes) -> Told:
+    """Raises UnknownSession for a damaged conversation of the terminal agent."""
+    if entry.suffix == OURS:
+        replay = journal.parse(data)
+        return Told(summarise(data).title, replay.records, replay.damaged)
+    saved = read_foreign(data)
+    if saved.summary.damaged:
+        raise UnknownSession(f"The conversation {entry.id} cannot be read: its file is damaged.")
+    header: JsonObject = {"type": "session", "version": 1, "id": entry.id, "created": utc(_updated(saved, entry))}
+    return Told(saved.summary.title, ({**header, "model": saved.summary.model}, *saved.records))
 
 
 def _open_ours(entry: _Entry, data: bytes, held: Held | None) -> Stored:

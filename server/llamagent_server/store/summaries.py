@@ -1,6 +1,7 @@
 """What the list of conversations shows of a stored one, read in one pass over its bytes without parsing them all."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -29,6 +30,15 @@ class Summary:
     model: str = ""
     messages: int = 0
     damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a conversation's file says. `problem` is what was damaged in it."""
+
+    title: str
+    records: Sequence[JsonObject]
+    problem: str | None = None
 
 
 def short_title(text: str) -> str:
