@@ -153,6 +153,8 @@ def started(argv: list[str], env: dict[str, str]) -> Iterator[subprocess.Popen[s
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is a signal here")
 def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path, env: dict[str, str]) -> None:
     make_task(tmp_path / "tasks" / "a", "")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "server.toml").write_text('sandbox = "off"\n')  # the check says its pid outside its project
     pid = tmp_path / "pid"
     endless = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(90)\n"
     make_task(tmp_path / "tasks" / "b", endless)
