@@ -5,17 +5,16 @@ The real daemon over real stdio; the scripted model server is a process of its o
 
 import asyncio
 import json
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from bench.harness import Figure, measure_async, report
+from bench.servers import started
 from tests.end_to_end.editor import Editor, editor
 
 RATES = (200, 1000)  # tokens a second
@@ -25,21 +24,17 @@ LINE = "value = 'some words in a line of a file that is about one megabyte long'
 BIG = LINE * (1_000_000 // len(LINE))
 
 
-@contextmanager
-def model_server(folder: Path, replies: list[dict[str, Any]]) -> Iterator[str]:
+def model_server(folder: Path, replies: list[dict[str, Any]]) -> AbstractContextManager[str]:
     """The address of a scripted Ollama that plays `replies`."""
     script, port = folder / "replies.jsonl", folder / "port"
-    port.unlink(missing_ok=True)
     script.write_text("".join(json.dumps(reply) + "\n" for reply in replies), encoding="utf-8")
-    command = [sys.executable, "-m", "tests.fakes.fake_ollama", "--script", str(script), "--port-file", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        while not port.exists() or not port.read_text().strip():
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port.read_text().strip()}"
-    finally:
-        process.kill()
-        process.wait()
+    flags = ("--script", str(script), "--port-file", str(port))
+    return started("tests.fakes.fake_ollama", *flags, port_file=port)
+
+
+def words(count: int) -> str:
+    """No two alike: a reply that repeats itself would be cut off."""
+    return "".join(f"word{number} " for number in range(count))
 
 
 def disconnects(url: str) -> int:
@@ -49,7 +44,7 @@ def disconnects(url: str) -> int:
 
 async def streaming(folder: Path, rate: int) -> list[Figure]:
     """Latencies while one long reply streams at `rate`."""
-    endless = {"content": "word " * rate * 600, "delay": 1 / rate}
+    endless = {"content": words(rate * 600), "delay": 1 / rate}
     with model_server(folder, [endless]) as url:
         async with editor(folder / "proj", folder / "home", url=url) as ed:
             await ed.open("big.py", BIG)
@@ -70,7 +65,7 @@ async def streaming(folder: Path, rate: int) -> list[Figure]:
 
 async def cancelled(folder: Path) -> Figure:
     """From `llamagent.cancel` at about the fifth token until the server sees that the client has left."""
-    replies = [{"content": "word " * 60_000, "delay": 0.01} for _ in range(CANCELS + 1)]
+    replies = [{"content": words(60_000), "delay": 0.01} for _ in range(CANCELS + 1)]
     with model_server(folder, replies) as url:
         async with editor(folder / "proj", folder / "home", url=url) as ed:
             values = [await _one_cancel(ed, url) for _ in range(CANCELS + 1)]

@@ -14,14 +14,14 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from bench.clocked_server import MODEL
 from bench.harness import Figure, report
 from bench.peers import peer
+from bench.servers import started
 from tests.end_to_end.editor import Editor, editor
 
 CALLS = 14
@@ -35,18 +35,10 @@ def messages() -> list[dict[str, Any]]:
     return [*asking, {"role": "assistant", "content": "All is well."}]
 
 
-@contextmanager
-def server(place: Path) -> Iterator[str]:
+def server(place: Path) -> AbstractContextManager[str]:
     script, port = place / "script.jsonl", place / "port"
     script.write_text("".join(json.dumps(message) + "\n" for message in messages()))
-    process = subprocess.Popen([sys.executable, "-m", "bench.clocked_server", str(script), str(port)])
-    try:
-        while not port.exists() or not port.read_text():
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port.read_text()}"
-    finally:
-        process.kill()
-        process.wait()
+    return started("bench.clocked_server", str(script), str(port), port_file=port)
 
 
 def times(url: str) -> Times:
