@@ -1,10 +1,11 @@
 """One try of a model at a task, how it ended, and the file that keeps every try: so that an evaluation can go on."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from llamagent_server.evaluation.measures import Measures
 
@@ -49,9 +50,15 @@ class Ledger:
 
     def add(self, attempt: Attempt) -> None:
         """Raises OSError."""
-        torn = self._path.exists() and self._path.read_bytes()[-1:] not in (b"\n", b"")
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(("\n" if torn else "") + json.dumps(attempt.to_json()) + "\n")
+        with self._path.open("a+b") as stream:
+            whole = stream.tell() == 0 or self._last_byte(stream) == b"\n"
+            stream.write(b"" if whole else b"\n")
+            stream.write(json.dumps(attempt.to_json()).encode() + b"\n")
+
+    @staticmethod
+    def _last_byte(stream: IO[bytes]) -> bytes:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1)
 
     def _attempts(self) -> Iterator[Attempt]:
         for line in self._path.read_text("utf-8", "replace").splitlines():
