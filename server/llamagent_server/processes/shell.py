@@ -13,6 +13,7 @@ from llamagent_server.processes.child import Bounds, Ending
 from llamagent_server.processes.commands import Ran, Shelter, run, shell_argv
 from llamagent_server.processes.environment import command_environment
 from llamagent_server.processes.homes import boxed_environment
+from llamagent_server.processes.memory import total_memory
 from llamagent_server.processes.sandbox import NoSandbox, Sandbox, find_sandbox
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import SandboxPolicy, Settings
@@ -80,7 +81,6 @@ class ShellRunner:
 
 
 def _memory_bound() -> int:
-    """Half of what the machine has; 0 where nobody can tell."""
-    if sys.platform == "win32":
-        return 0
-    return max(_SMALLEST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    """Half of what the machine has; 0 where nobody can tell, and where nothing holds a command to it."""
+    total = None if sys.platform == "win32" else total_memory()
+    return 0 if total is None else max(_SMALLEST_MEMORY, total // 2)
