@@ -7,6 +7,7 @@ from llamagent_server.app.pulling import pull
 from llamagent_server.errors import LlamagentError
 from llamagent_server.processes.memory import total_memory
 from llamagent_server.providers.base import create_model
+from llamagent_server.providers.ollama import full_name
 from llamagent_server.providers.suggestions import Suggestion, suggested
 from llamagent_server.settings import Provider, Settings
 from llamagent_terminal import prompt, terminal
@@ -30,7 +31,7 @@ async def offer(settings: Settings, screen: Screen) -> bool:
     model = create_model(settings)
     try:
         models = await model.list_models()
-        if any(known.name in (settings.model, f"{settings.model}:latest") for known in models):
+        if full_name(settings.model) in {full_name(known.name) for known in models}:
             return False
         name = _wanted(settings, suggested(total_memory(), models))
         await pull(model, name, lambda what: _agreed(screen, what), lambda words, _: screen.status(f"  {words}"))

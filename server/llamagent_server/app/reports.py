@@ -7,6 +7,7 @@ from llamagent_server.agent import results
 from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.core.messages import Json
 from llamagent_server.processes.memory import total_memory
+from llamagent_server.providers.ollama import full_name
 from llamagent_server.providers.suggestions import suggested
 from llamagent_server.settings import SETTINGS, Provider
 from llamagent_server.settings_load import Loaded
@@ -57,7 +58,7 @@ def model_note(provider: Provider, name: str, listed: Sequence[ModelInfo] | None
     if listed is None or provider is not Provider.OLLAMA:
         return None
     there = {model.name for model in listed}
-    if name in there or f"{name}:latest" in there:
+    if full_name(name) in map(full_name, there):
         return None
     return f"Ollama does not have {name}: `pull_model` gets it. It has {', '.join(sorted(there)) or 'no model yet'}."
 

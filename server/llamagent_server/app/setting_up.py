@@ -2,8 +2,8 @@
 
 from llamagent_server.agent.ports import Editor, NewId
 from llamagent_server.agent.results import Initialized
-from llamagent_server.agent.review import resolve
-from llamagent_server.core.proposals import FileChange, Outcome, Proposal
+from llamagent_server.agent.review import MADE, resolve
+from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.store import places
 from llamagent_server.store.project_files import NOTES_TEXT, make_files, missing_files, project_files
@@ -26,7 +26,7 @@ async def set_up(workspace: ProjectWorkspace, editor: Editor, new_id: NewId) -> 
         change = FileChange(found.path, found.uri, None, NOTES_TEXT, note=note)
         proposal = Proposal("set up the project", (change,))
         answer = await editor.review(new_id("review"), proposal)
-        if resolve(proposal, answer).outcome not in (Outcome.ACCEPTED, Outcome.MODIFIED):
+        if resolve(proposal, answer).outcome not in MADE:
             return Initialized((), every)
         notes = (NOTES,)
     made = await off_loop(lambda _: make_files(folder.path)) if ours else ()

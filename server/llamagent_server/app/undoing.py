@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from llamagent_server.agent.prompt import Attachment, ask_text
 from llamagent_server.agent.results import Undone
-from llamagent_server.agent.review import resolve
+from llamagent_server.agent.review import MADE, resolve
 from llamagent_server.agent.session import Ports, Session
 from llamagent_server.agent.turns import Ask
 from llamagent_server.core.messages import AssistantMessage, UserMessage
@@ -41,7 +41,7 @@ async def undo(session: Session, ports: Ports, workspace: ProjectWorkspace, turn
     proposal = Proposal(f"undo: {', '.join(change.path for change in plan.changes)}", plan.changes)
     answer = await ports.editor.review(ports.new_id("review"), proposal)
     resolution = resolve(proposal, answer)
-    if resolution.outcome in (Outcome.ACCEPTED, Outcome.MODIFIED):
+    if resolution.outcome in MADE:
         await ports.checkpoints().undone(session.id, turns)
         _tell_model(session, plan.changes)
     reasons = " ".join(words for words in (resolution.reason, said) if words)

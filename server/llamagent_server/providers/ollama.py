@@ -133,12 +133,13 @@ def _from_tag(row: dict[str, Json]) -> ModelInfo:
 
 def _with_running(info: ModelInfo, running: dict[str, Json]) -> ModelInfo:
     for row in _objects(running.get("models")):
-        if _full_name(_text(row.get("name")) or "") == _full_name(info.name):
+        if full_name(_text(row.get("name")) or "") == full_name(info.name):
             return replace(info, loaded_context=_number(row.get("context_length")), size=_number(row.get("size")))
     return info
 
 
-def _full_name(name: str) -> str:
+def full_name(name: str) -> str:
+    """The model's name with its tag, which is `latest` where none is said."""
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 
