@@ -71,7 +71,7 @@ async def test_a_conversation_that_is_deleted_takes_its_texts_along(
     kept = FileCheckpoints(tmp_path)
     await kept.remember("s1", "turn-1", (one("mine", "both"),))
     await kept.remember("s2", "turn-2", (one("both", "other"),))
-    kept.forget("s1")
+    await kept.forget("s1")
     assert await kept.turns("s1") == ()
     assert await kept.of("s2", ("turn-2",)) == (one("both", "other"),)
     assert len(texts()) == 2

@@ -204,8 +204,10 @@ class App:
             current.idle().clear()
             self._conversations.forget(current.id)
             self._grounds.store().forget(current.id)
-            self._grounds.checkpoints().forget(current.id)
-        return await self.new()
+        fresh = await self.new()
+        if current is not None:
+            await self._grounds.checkpoints().forget(current.id)
+        return fresh
 
     async def compact(self, session: str | None) -> results.Compacted:
         known = self._known(session)
@@ -321,7 +323,7 @@ class App:
         row = await self._row(session)
         self._conversations.forget(session)
         self._grounds.store().delete(session)
-        self._grounds.checkpoints().forget(session)
+        await self._grounds.checkpoints().forget(session)
         return results.SessionRef(session, row.title if row else "", row.messages if row else 0)
 
     async def trace(self, session: str | None, since: int | None) -> results.StoredTrace:

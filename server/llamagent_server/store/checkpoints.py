@@ -44,11 +44,9 @@ class FileCheckpoints:
     async def undone(self, session: str, turns: Sequence[str]) -> None:
         await off_loop(lambda _: self._note_undone(session, turns))
 
-    def forget(self, session: str) -> None:
+    async def forget(self, session: str) -> None:
         """Of a conversation that is deleted: its list, and the texts that nothing else needs."""
-        with contextlib.suppress(OSError):
-            places.remove(self._lists, _file(session))
-            self._sweep()
+        await off_loop(lambda _: self._forget(session))
 
     # --- Writing ---------------------------------------------------------------------------------------------------
 
@@ -100,6 +98,11 @@ class FileCheckpoints:
                 dropped += 1
         limit = f"{self._limit / 1e6:.0f} MB"
         return f"The oldest turns can no longer be undone: more than {limit} of texts were kept ({dropped} dropped)."
+
+    def _forget(self, session: str) -> None:
+        with contextlib.suppress(OSError):
+            places.remove(self._lists, _file(session))
+            self._sweep()
 
     def _sweep(self) -> None:
         needed = {name for row in self._all_rows() for name in (row.get("before"), row.get("after"))}
