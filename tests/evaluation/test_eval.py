@@ -140,9 +140,16 @@ def test_what_was_tried_is_not_tried_again_unless_it_changed(tmp_path: Path, env
     assert [(one["solved"], one["reason"]) for one in results(out)["attempts"]] == [(False, "no good")]
 
 
+def _heed_ctrl_c() -> None:
+    """As in a terminal: a shell has what it starts in the background ignore it, these tests perhaps."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def started(argv: list[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c
+    )
     try:
         yield process
     finally:
