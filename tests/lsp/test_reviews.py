@@ -197,28 +197,53 @@ async def test_whatever_is_not_accept_changes_nothing(make_desk: Callable[..., D
 
 
 @pytest.mark.parametrize(
-    ("reply", "reason"),
+    ("reply", "outcome", "reason"),
     [
-        ({"applied": False, "failureReason": "not like this"}, "not like this"),
-        ({"applied": "true"}, None),
-        ({"applied": 1}, None),
-        ({}, None),
-        (None, "could not be read"),
-        ([], "could not be read"),
+        ({"applied": False, "failureReason": "not like this"}, Outcome.REJECTED, "not like this"),
+        ({"applied": "true"}, Outcome.REJECTED, None),
+        ({"applied": 1}, Outcome.REJECTED, None),
+        ({}, Outcome.REJECTED, None),
+        ({"applied": False, "failed": "yes"}, Outcome.REJECTED, None),
+        (None, Outcome.FAILED, "could not be read"),
+        ([], Outcome.FAILED, "could not be read"),
+        ({"applied": False, "failed": True, "failureReason": "stale"}, Outcome.FAILED, "stale"),
+        ({"applied": False, "failed": True}, Outcome.FAILED, "no reason"),
+        ({"applied": False, "failed": {"file:///elsewhere": "stale"}}, Outcome.REJECTED, None),
     ],
 )
-async def test_only_a_plain_true_is_a_yes(make_desk: Callable[..., Desk], reply: Any, reason: str | None) -> None:
+async def test_only_a_plain_true_is_a_yes_and_only_what_says_so_is_no_rejection(
+    make_desk: Callable[..., Desk], reply: Any, outcome: Outcome, reason: str | None
+) -> None:
     desk = make_desk(client(review=True))
     desk.loop.answers = {APPLY: lambda _: reply}
+    proposal = desk.proposal()
+    answer = await desk.reviews.review("review-1", proposal)
+    resolution = resolve(proposal, answer)
+    assert (answer.applied, resolution.outcome, desk.on_screen) == (False, outcome, BEFORE)
+    assert reason is None or (resolution.reason and reason in resolution.reason)
+
+
+async def test_a_client_says_of_which_file_the_edit_failed_however_it_spells_the_uri(
+    make_desk: Callable[..., Desk],
+) -> None:
+    desk = make_desk(client(review=True))
+    spelled = desk.uri.replace("a.py", "%61.py")
+    desk.loop.answers = {APPLY: lambda _: {"applied": False, "failed": {spelled: "stale: a.py is locked"}}}
     answer, outcome = await desk.review()
-    assert (answer.applied, outcome, desk.on_screen) == (False, Outcome.REJECTED, BEFORE)
-    assert reason is None or (answer.reason and reason in answer.reason)
+    assert (outcome, answer.failures) == (Outcome.FAILED, {desk.uri: "stale: a.py is locked"})
+
+
+async def test_an_editor_that_does_not_apply_what_the_person_accepted_failed(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    desk.loop.answers = {ASK: says("Accept"), APPLY: lambda _: {"applied": False, "failureReason": "E21"}}
+    answer, outcome = await desk.review()
+    assert (outcome, answer.failures, desk.on_screen) == (Outcome.FAILED, {desk.uri: "E21"}, BEFORE)
 
 
 async def test_an_editor_that_cannot_apply_edits_is_not_asked(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(client({}))
     answer, outcome = await desk.review()
-    assert outcome is Outcome.REJECTED
+    assert outcome is Outcome.FAILED
     assert answer.reason and "cannot apply" in answer.reason
     assert desk.loop.sent == []
 
@@ -306,7 +331,7 @@ async def test_an_edit_of_lines_that_the_person_changed_is_refused(make_desk: Ca
 
     desk.loop.answers = {ASK: typing, APPLY: yes(desk)}
     answer, outcome = await desk.review()
-    assert (outcome, desk.on_screen) == (Outcome.REJECTED, "one\ntwo and a half\nthree\n")
+    assert (outcome, desk.on_screen) == (Outcome.FAILED, "one\ntwo and a half\nthree\n")
     assert answer.reason and "changed meanwhile" in answer.reason
     assert desk.loop.sent_params(APPLY) == []
 
@@ -320,7 +345,7 @@ async def test_a_new_file_that_exists_by_now_is_not_overwritten(make_desk: Calla
 
     desk.loop.answers = {ASK: written, APPLY: yes(desk)}
     answer, outcome = await desk.review()
-    assert (outcome, desk.path.read_text()) == (Outcome.REJECTED, "precious\n")
+    assert (outcome, desk.path.read_text()) == (Outcome.FAILED, "precious\n")
     assert answer.reason and "exists by now" in answer.reason
 
 
@@ -333,7 +358,7 @@ async def test_a_file_that_is_gone_by_now_is_not_made_again(make_desk: Callable[
 
     desk.loop.answers = {ASK: removed, APPLY: yes(desk)}
     answer, outcome = await desk.review()
-    assert outcome is Outcome.REJECTED
+    assert outcome is Outcome.FAILED
     assert answer.reason and "not there any more" in answer.reason
 
 
@@ -361,7 +386,7 @@ async def test_an_edit_for_the_disks_text_is_refused_when_the_editor_goes_on_wit
     desk.before = BEFORE + "from a command\n"
     desk.loop.answers = {APPLY: yes(desk)}
     answer, outcome = await desk.review(AFTER + "from a command\n")
-    assert (outcome, desk.on_screen) == (Outcome.REJECTED, BEFORE)
+    assert (outcome, desk.on_screen) == (Outcome.FAILED, BEFORE)
     assert answer.reason and "reload it" in answer.reason
 
 

@@ -71,7 +71,7 @@ def test_an_edit_for_a_version_that_nobody_knows_is_refused(play: Play, folder: 
     editor.ask("go")
     editor.until_ended()
     [answer] = answers(tmp_path)
-    assert answer["applied"] is False
+    assert (answer["applied"], answer["failed"]) == (False, True)
     assert answer["failureReason"] == "stale: a.py is at version 0, the edit is for 77"
     assert editor.lines() == BUG.splitlines()
 
@@ -109,7 +109,7 @@ def test_creating_a_file_that_is_there_never_truncates_it(play: Play, folder: Pa
     editor = play([apply({"kind": "create", "uri": uri}, change(folder / "a.py", whole("", "new\n")))])
     editor.ask("go")
     editor.until_ended()
-    assert answers(tmp_path)[0] == {"applied": False, "failureReason": "stale: a.py exists by now"}
+    assert answers(tmp_path)[0] == {"applied": False, "failed": True, "failureReason": "stale: a.py exists by now"}
     assert (folder / "a.py").read_text("utf-8") == BUG
 
 
@@ -126,7 +126,25 @@ def test_what_cannot_be_reviewed_is_refused(
     editor = play([apply(*changes)])
     editor.ask("go")
     editor.until_ended()
-    assert answers(tmp_path) == [{"applied": False, "failureReason": reason}]
+    assert answers(tmp_path) == [{"applied": False, "failed": True, "failureReason": reason}]
+
+
+def test_an_accepted_edit_of_a_file_that_is_locked_by_now_is_said_to_have_failed(
+    play: Play, folder: Path, tmp_path: Path
+) -> None:
+    editor = play([apply(change(folder / "a.py", whole(BUG, "new\n" * 9)))])
+    editor.ask("go")
+    editor.until_review()
+    bufnr = f"vim.fn.bufnr('{folder / 'a.py'}')"
+    editor.lua(f"vim.bo[{bufnr}].modifiable = false")
+    editor.type("ga")
+    editor.until_ended()
+    [answer] = answers(tmp_path)
+    assert answer["applied"] is False
+    assert "failureReason" not in answer
+    assert list(answer["failed"]) == [(folder / "a.py").as_uri()]
+    assert "a.py" in answer["failed"][(folder / "a.py").as_uri()]
+    assert editor.lines(folder / "a.py") == BUG.splitlines()
 
 
 def test_several_files_are_reviewed_one_after_the_other(play: Play, folder: Path, tmp_path: Path) -> None:

@@ -379,6 +379,7 @@ def test_a_buffer_that_may_not_be_changed_is_not(start: Start, model: FakeOllama
     editor.until_ended()
     assert editor.lines(long_file) == LONG.splitlines()
     assert "nomodifiable" in told(model)
+    assert "The user did not reject it" in told(model)
 
 
 # --- Bytes

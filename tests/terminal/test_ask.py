@@ -143,7 +143,8 @@ def test_a_file_changed_while_the_diff_is_shown_is_left(stage: Stage) -> None:
     terminal.type("y\n")
     terminal.ended()
     assert file.read_bytes() == b"mine\r\n"
-    assert stage.answers == [{"applied": False, "failureReason": "a.txt changed on disk since the diff was shown"}]
+    reason = "a.txt changed on disk since the diff was shown"
+    assert stage.answers == [{"applied": False, "failed": True, "failureReason": reason}]
 
 
 def test_questions_are_seen_although_the_output_goes_elsewhere(stage: Stage) -> None:

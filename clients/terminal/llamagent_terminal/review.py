@@ -83,7 +83,7 @@ class Desk:
             perform(changes, self._root)
         except WrongEdit as error:
             say(self._screen, HARNESS, f"not applied: {error}")
-            return {"applied": False, "failureReason": str(error)}
+            return {"applied": False, "failed": True, "failureReason": str(error)}
         self.consents += 1
         self.edits += 1
         self._screen.line(Span("  written", Style.ADDED))

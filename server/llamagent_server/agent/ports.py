@@ -1,7 +1,7 @@
 """What the agent needs from outside, as protocols. The edges implement them; this room imports none of those."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeAlias
@@ -176,6 +176,7 @@ class ReviewAnswer:
     """`applied` is what the editor said; `now` are the texts that are really there afterwards, in the order of the
     proposal's changes (None = no such file). `base` are the texts that the edit was finally computed against, which
     differ from the proposal's `before` when the buffer moved meanwhile and the edit was rebased; likewise `expected`.
+    `failures` says, by the URI of a change, why it could not be made: the person did not say no to that one.
     """
 
     applied: bool
@@ -184,6 +185,7 @@ class ReviewAnswer:
     expected: tuple[str | None, ...]
     now: tuple[str | None, ...]
     stop: bool = False
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
 class ConsentDecision(StrEnum):

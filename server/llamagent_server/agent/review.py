@@ -5,14 +5,20 @@ from dataclasses import dataclass, replace
 
 from llamagent_server.agent.ports import ReviewAnswer, ToolResult
 from llamagent_server.agent.problems import problems_after
+from llamagent_server.agent.repeats import FAILED_EDITS
 from llamagent_server.agent.session import Session
+from llamagent_server.agent.stopping import stop_turn
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved, Level, Notice
 from llamagent_server.core.messages import ToolCall
-from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced, Resolution, joined
+from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced, Resolution, joined, together
 
 MADE = (Outcome.ACCEPTED, Outcome.MODIFIED)
+NOT_APPLIED = (
+    "The edit of {name} was not applied: {why}. Nothing was changed in it. The user did not reject it: read {name} "
+    "again with read_file, then make the edit for what is there now."
+)
 UNDONE = "Together with the other edits of your reply this leaves {name} as it was. Nothing was changed in it."
 TOGETHER = "This edit of {name} was reviewed together with the one before it: the result there says what became of it."
 
@@ -33,10 +39,23 @@ async def review(session: Session, turn: TurnState, edits: Sequence[Edit]) -> li
     if proposal.changes:
         found, made = await _reviewed(session, turn, tuple(edit.call.id for edit in edits), proposal)
         problems |= await problems_after(session, made) if made else {}
+    _count(session, turn, edits, found)
     told: set[str] = set()
     results = [_told_of(edit.proposal, found, told) for edit in edits]
     turn.edits_made += sum(result.ok for result in results)
     return _with_problems(edits, results, problems)
+
+
+def _count(session: Session, turn: TurnState, edits: Sequence[Edit], found: Mapping[str, Resolution]) -> None:
+    """Note what failed: the same file over and over ends somewhere, and what was read before may be no longer true."""
+    for change in together(change for edit in edits for change in edit.proposal.changes):
+        resolution = found.get(change.uri)
+        if resolution is None or resolution.outcome is not Outcome.FAILED:
+            turn.repeats.edit_found(change.path)
+            continue
+        turn.changes += 1
+        if (times := turn.repeats.edit_failed(change.path)) >= FAILED_EDITS:
+            stop_turn(session, turn, f"{times} edits of {change.path} in a row could not be made ({resolution.reason})")
 
 
 def _with_problems(edits: Sequence[Edit], results: Sequence[ToolResult], problems: dict[str, str]) -> list[ToolResult]:
@@ -81,9 +100,8 @@ def _part(whole: Resolution, proposal: Proposal, answer: ReviewAnswer, index: in
     part = replace(answer, base=answer.base[here], expected=answer.expected[here], now=answer.now[here])
     resolution = resolve(replace(proposal, changes=proposal.changes[here]), part)
     # Who took some of the files and left this one rejected it.
-    if resolution.outcome is Outcome.FAILED and whole.outcome in MADE:
-        return Resolution(Outcome.REJECTED, answer.reason)
-    return resolution
+    left = resolution.outcome is Outcome.FAILED and not _failure(proposal.changes[here], answer)
+    return Resolution(Outcome.REJECTED, answer.reason) if left and whole.outcome in MADE else resolution
 
 
 def replaced(proposal: Proposal, answer: ReviewAnswer) -> tuple[Replaced, ...]:
@@ -102,14 +120,16 @@ def _plain(text: str | None) -> str | None:
 def resolve(proposal: Proposal, answer: ReviewAnswer) -> Resolution:
     """What became of the proposal: judged by the texts that are there, never by the editor's word alone."""
     changed = tuple(base != now for base, now in zip(answer.base, answer.now, strict=True))
+    failure = _failure(proposal.changes, answer)
+    unmade = Resolution(Outcome.FAILED, failure) if failure else Resolution(Outcome.REJECTED, answer.reason)
     if not any(changed):
-        if answer.applied:
+        if answer.applied and not failure:
             return Resolution(Outcome.FAILED, answer.reason or "the editor said yes, but nothing changed")
-        return Resolution(Outcome.REJECTED, answer.reason)
+        return unmade
     if answer.applied and tuple(answer.now) == tuple(answer.expected):
         return Resolution(Outcome.ACCEPTED, answer.reason)
     if not answer.applied and not _touched(proposal, answer):
-        return Resolution(Outcome.REJECTED, answer.reason)
+        return unmade
     diff = "".join(
         unified(change.path, base, now or "")
         for change, base, now in zip(proposal.changes, answer.base, answer.now, strict=True)
@@ -117,6 +137,12 @@ def resolve(proposal: Proposal, answer: ReviewAnswer) -> Resolution:
     )
     reason = answer.reason if answer.applied else f"the editor said no, but the text changed ({answer.reason})"
     return Resolution(Outcome.MODIFIED, reason, diff)
+
+
+def _failure(changes: Sequence[FileChange], answer: ReviewAnswer) -> str:
+    """Why none of `changes` could be made; empty where the person said no to one of them, or all were made."""
+    whys = [answer.failures.get(change.uri, "") for change in changes]
+    return "; ".join(dict.fromkeys(whys)) if all(whys) else ""
 
 
 def _touched(proposal: Proposal, answer: ReviewAnswer) -> bool:
@@ -161,6 +187,4 @@ def _told(change: FileChange, resolution: Resolution) -> ToolResult:
         case Outcome.REJECTED:
             return ToolResult(False, f"The user rejected this edit of {name}.{words} Nothing was changed in it.")
         case Outcome.FAILED:
-            return ToolResult(
-                False, f"The edit of {name} was not applied: {resolution.reason}. Nothing was changed in it."
-            )
+            return ToolResult(False, NOT_APPLIED.format(name=name, why=resolution.reason))

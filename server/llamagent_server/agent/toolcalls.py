@@ -11,6 +11,7 @@ from llamagent_server.agent.ports import ConsentDecision, Tool, ToolContext, Too
 from llamagent_server.agent.repeats import FAILED_EDITS, SAME_OUTPUTS
 from llamagent_server.agent.review import Edit, review
 from llamagent_server.agent.session import Session
+from llamagent_server.agent.stopping import stop_turn, stopped
 from llamagent_server.agent.turn import Stop, TurnState
 from llamagent_server.core.events import Decision, HarnessDecided, Level, Notice, ToolReturned, ToolStarted
 from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
@@ -28,7 +29,6 @@ FAILED_AGAIN = (
     "its result, shorter than before; or give the whole file to write_file."
 )
 SAME_OUTPUT = "(The same output as before, {times} times now. Change something before you run it again.)"
-ASK_INSTEAD = "Say what it should do instead, or give it what it is missing."
 
 
 def batches(session: Session, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ...]]:
@@ -100,7 +100,7 @@ def _repeated(session: Session, turn: TurnState, call: ToolCall) -> ToolResult |
     if again.enough:
         words = f"{again.words}, with nothing changed between"
         _decide(session, call, Decision.STOP, words)
-        turn.stop = Stop(f"Stopped: {words}. {ASK_INSTEAD}")
+        turn.stop = stopped(words)
         return ToolResult(False, f"Not run again. {note}")
     before = "just before" if again.in_a_row > 1 else "before"
     _decide(session, call, Decision.NUDGE, f"the same call as {before}, with nothing changed between")
@@ -121,7 +121,7 @@ async def _decided(
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
     _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)
     if verdict is REFUSED_BEFORE and turn.repeats.asked_again(_command_of(call)) > 1:
-        _stop(session, turn, "the model asked again and again for a command that you refused")
+        stop_turn(session, turn, "the model asked again and again for a command that you refused")
     return verdict
 
 
@@ -131,7 +131,6 @@ async def _edit(
     turn.edits_tried += 1
     outcome = await _run(session, turn, call, tool, pending=pending)
     if isinstance(outcome, Proposal):
-        turn.repeats.edit_found(str(call.arguments.get("path")))
         return outcome
     return _failed_edit(session, turn, call, outcome)
 
@@ -143,7 +142,7 @@ def _failed_edit(session: Session, turn: TurnState, call: ToolCall, result: Tool
     if times == 1:
         return result
     if times >= FAILED_EDITS:
-        _stop(session, turn, f"the model tried {times} times in a row to edit {path}, and found no place for it")
+        stop_turn(session, turn, f"the model tried {times} times in a row to edit {path}, and found no place for it")
     return replace(result, content=f"{result.content}\n\n{FAILED_AGAIN.format(times=times, path=path)}")
 
 
@@ -213,7 +212,7 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
 def _same_output(session: Session, turn: TurnState, command: str, result: ToolResult) -> ToolResult:
     times = turn.repeats.ran(command, result.content, turn.edits_made)
     if times >= SAME_OUTPUTS:
-        _stop(session, turn, f"the model ran `{command}` {times} times in a row, and it said the same each time")
+        stop_turn(session, turn, f"the model ran `{command}` {times} times in a row, and it said the same each time")
     if times == 1:
         return result
     return replace(result, content=f"{result.content}\n{SAME_OUTPUT.format(times=times)}")
@@ -233,11 +232,6 @@ async def _run(
     left = window.prompt_limit - session.meter.estimate(session.messages, session.ports.specs)
     room = result_chars(session.meter, left, turn.settings.num_ctx)
     return await tool.run(call.arguments, ToolContext(call.id, room, network, pending))
-
-
-def _stop(session: Session, turn: TurnState, words: str) -> None:
-    session.trace.emit(HarnessDecided(Decision.STOP, words))
-    turn.stop = Stop(f"Stopped: {words}. {ASK_INSTEAD}")
 
 
 def _refused(session: Session, call: ToolCall, words: str) -> ToolResult:

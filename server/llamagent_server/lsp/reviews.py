@@ -5,8 +5,8 @@ moment, and the texts that are there afterwards count, not what the editor answe
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lsprotocol import types
 
@@ -23,17 +23,21 @@ from llamagent_server.lsp.questions import Questions
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
 from llamagent_server.lsp.words import visible, words
+from llamagent_server.workspace.uris import key
 
 DIFF_LINES = 60  # of a diff that is shown within the question
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What the editor answered. `stop`, with a no: the person wants the turn to end here."""
+    """What the editor answered. `stop`, with a no: the person wants the turn to end here. `failures` says of which
+    files, by the key of their URI, an edit could not be made and why; `failed`, why none could."""
 
     applied: bool
     reason: str | None
     stop: bool = False
+    failed: str = ""
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reviews:
@@ -60,21 +64,26 @@ class Reviews:
 
     async def _decide(self, review_id: str, proposal: Proposal) -> ReviewAnswer:
         if not self._client.applies_edits:
-            return await self._no(proposal, "this editor cannot apply edits (workspace/applyEdit)")
+            return await self._failed(proposal, "this editor cannot apply edits (workspace/applyEdit)")
         if not self._client.flags.review and not await self._accepted(proposal):
-            return await self._no(proposal, None)
+            return await self._no(proposal)
         try:
             planned = await self._files.plan(proposal.changes)
         except Refused as problem:
-            return await self._no(proposal, str(problem))
+            return await self._failed(proposal, str(problem))
         said = await self._apply(review_id, proposal, planned)
         now = await self._read_back(planned, applied=said.applied)
         base, expected = tuple(p.base for p in planned), tuple(p.after for p in planned)
-        return ReviewAnswer(said.applied, said.reason, base, expected, now, stop=said.stop)
+        failures = _failures(proposal, said)
+        return ReviewAnswer(said.applied, said.reason, base, expected, now, stop=said.stop, failures=failures)
 
-    async def _no(self, proposal: Proposal, reason: str | None) -> ReviewAnswer:
+    async def _no(self, proposal: Proposal) -> ReviewAnswer:
         there = await self._files.texts([change.uri for change in proposal.changes])
-        return ReviewAnswer(False, reason, there, tuple(_expected(change) for change in proposal.changes), there)
+        return ReviewAnswer(False, None, there, tuple(_expected(change) for change in proposal.changes), there)
+
+    async def _failed(self, proposal: Proposal, why: str) -> ReviewAnswer:
+        failures = dict.fromkeys([change.uri for change in proposal.changes], why)
+        return replace(await self._no(proposal), reason=why, failures=failures)
 
     # --- The question ----------------------------------------------------------------------------------------------
 
@@ -102,9 +111,12 @@ class Reviews:
         label = _label(proposal)
         params = types.ApplyWorkspaceEditParams(workspace_edit(planned, label, form), label)
         try:
-            return await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
+            said = await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
         except AskFailed as problem:
-            return _Said(False, str(problem))
+            return _Said(False, str(problem), failed=str(problem))
+        if not reviews and not said.applied:  # the person has said yes
+            return replace(said, failed=said.reason or "the editor did not apply it, and gave no reason")
+        return said
 
     async def _read_back(self, planned: Sequence[Planned], *, applied: bool) -> tuple[str | None, ...]:
         uris = [p.uri for p in planned]
@@ -122,7 +134,18 @@ def _applied(value: object) -> _Said:
     reason = value.get("failureReason")
     applied = value.get("applied") is True
     stop = not applied and value.get("stop") is True
-    return _Said(applied, reason if isinstance(reason, str) and reason else None, stop=stop)
+    words = reason if isinstance(reason, str) and reason else None
+    failed = value.get("failed")
+    if isinstance(failed, dict):
+        failures = {key(uri): str(why) for uri, why in failed.items() if why}
+        return _Said(applied, words, stop=stop, failures=failures)
+    return _Said(applied, words, stop=stop, failed=words or "the editor gave no reason" if failed is True else "")
+
+
+def _failures(proposal: Proposal, said: _Said) -> dict[str, str]:
+    """Why changes of the proposal could not be made, by their URIs."""
+    uris = [change.uri for change in proposal.changes]
+    return {uri: why for uri in uris if (why := said.failed or said.failures.get(key(uri), ""))}
 
 
 def _label(proposal: Proposal) -> str:

@@ -15,6 +15,7 @@ local say = require('llamagent.say')
 ---@field label string
 ---@field files llamagent.ReviewFile[]
 ---@field reasons string[] the person's words
+---@field failures table<string, string> why the edit of a file could not be made, by its URI
 ---@field over boolean
 ---@field stop? boolean whether a no ends the turn
 ---@field answer fun(result: llamagent.ApplyEditAnswer)
@@ -75,7 +76,12 @@ local function finish(review)
   end
   local reason = #review.reasons > 0 and table.concat(review.reasons, '; ') or nil
   local applied = anything_applied(review)
-  review.answer({ applied = applied, failureReason = reason, stop = not applied and review.stop or nil })
+  review.answer({
+    applied = applied,
+    failureReason = reason,
+    stop = not applied and review.stop or nil,
+    failed = next(review.failures) and review.failures or nil,
+  })
   require('llamagent.panel').hint(review.client_id, review.id, nil)
   say.event('ReviewClosed', { client_id = review.client_id, id = review.id, applied = applied })
   M.present_next()
@@ -99,7 +105,7 @@ end
 ---@param file llamagent.ReviewFile
 ---@param problem string
 local function fail(review, file, problem)
-  table.insert(review.reasons, problem)
+  review.failures[file.uri] = problem
   say.warn(problem)
   decide(review, file, 'rejected')
 end
@@ -231,7 +237,7 @@ function M.receive(params, client_id, answer)
     read, problem = proposal.read(params, client)
   end
   if not read then
-    answer({ applied = false, failureReason = problem or 'the client is gone' })
+    answer({ applied = false, failed = true, failureReason = problem or 'the client is gone' })
     return
   end
   local review = {
@@ -241,6 +247,7 @@ function M.receive(params, client_id, answer)
     label = read.label,
     files = read.files,
     reasons = {},
+    failures = {},
     over = false,
     answer = answer,
   }

@@ -84,4 +84,5 @@
 ---@class llamagent.ApplyEditAnswer
 ---@field applied boolean
 ---@field failureReason? string
+---@field failed? boolean|table<string, string> the edit could not be made, though nobody said no; or why, by URI
 ---@field stop? boolean with a no: the turn ends here

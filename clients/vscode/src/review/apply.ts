@@ -13,6 +13,9 @@ interface Planned {
   text: string | null;
 }
 
+/** A no, though it came as a yes. */
+export const TOOK_BACK = "the person took back every change of the proposal";
+
 /** Null when it was done, else why nothing was changed. `wanted`: what the person left of each file's proposal. */
 export async function put(files: readonly ProposedFile[], wanted: readonly string[]): Promise<string | null> {
   const planned: Planned[] = [];
@@ -26,7 +29,7 @@ export async function put(files: readonly ProposedFile[], wanted: readonly strin
     }
   }
   if (planned.length === 0) {
-    return "the person took back every change of the proposal";
+    return TOOK_BACK;
   }
   const done = await vscode.workspace.applyEdit(workspaceEdit(planned));
   return done ? null : "the editor could not apply the edit; is a file read-only?";

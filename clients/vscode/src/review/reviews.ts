@@ -3,14 +3,14 @@
 import * as vscode from "vscode";
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult } from "vscode-languageclient/node";
 
-import { put } from "./apply";
+import { put, TOOK_BACK } from "./apply";
 import { ReviewDocuments } from "./documents";
 import { type Proposal, readProposal, Unreviewable } from "./proposal";
 import { closeTab, isOpen, openTab } from "./tab";
 import { Typing } from "./typing";
 
-/** `stop`, with a no: the turn is to end here (docs/PROTOCOL.md). */
-export type Answer = ApplyWorkspaceEditResult & { stop?: true };
+/** `stop`, with a no: the turn is to end here; `failed`: it could not be made, though nobody said no (docs/PROTOCOL.md). */
+export type Answer = ApplyWorkspaceEditResult & { stop?: true; failed?: true };
 
 interface Review {
   proposal: Proposal;
@@ -68,7 +68,7 @@ export class Reviews implements vscode.Disposable {
       if (!(problem instanceof Unreviewable)) {
         this.log.error(problem instanceof Error ? problem : String(problem));
       }
-      return refused(problem instanceof Error ? problem.message : String(problem));
+      return failed(problem instanceof Error ? problem.message : String(problem));
     }
     return new Promise((answer) => {
       const review = { proposal, answer, decided: false, presented: false, shown: false };
@@ -102,7 +102,10 @@ export class Reviews implements vscode.Disposable {
     if (problem !== null) {
       void vscode.window.showWarningMessage(vscode.l10n.t("The edit was not applied: {0}", problem));
     }
-    await this.finish(review, problem === null ? { applied: true } : refused(problem));
+    await this.finish(
+      review,
+      problem === null ? { applied: true } : problem === TOOK_BACK ? refused(problem) : failed(problem),
+    );
   }
 
   /** Accept this proposal, and without asking what comes later in this turn. */
@@ -223,6 +226,11 @@ export class Reviews implements vscode.Disposable {
     }
     await this.presentNext();
   }
+}
+
+/** Nobody said no: the edit could not be made. */
+function failed(reason: string): Answer {
+  return { applied: false, failed: true, failureReason: reason };
 }
 
 function refused(reason?: string): Answer {
