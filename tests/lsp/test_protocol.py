@@ -150,7 +150,11 @@ async def test_an_expected_failure_carries_its_kind(loop: Loopback) -> None:
     assert reply["error"] == {"code": -32803, "message": "A turn runs. Wait.", "data": data}
 
 
-@pytest.mark.parametrize("result", [{1, 2}, b"x", object(), float("nan"), {"a": float("inf")}], ids=repr)
+@pytest.mark.parametrize(
+    "result",
+    [{1, 2}, b"x", object(), float("nan"), {"a": float("inf")}],
+    ids=["set", "bytes", "object", "nan", "inf"],
+)
 async def test_a_result_that_json_cannot_say_is_an_error(loop: Loopback, result: Any) -> None:
     loop.protocol.fm.feature("x")(lambda _: result)
     loop.call("x", {}, 1)
