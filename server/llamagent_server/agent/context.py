@@ -66,12 +66,13 @@ class Meter:
     ratio: float = BYTES_PER_TOKEN
     known_tokens: int = 0
     known_messages: int = 0
+    _tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)  # the tools that were measured last, and their bytes
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Tokens of a prompt of `messages` and `tools`."""
         if 0 < self.known_messages <= len(messages):
             return self.known_tokens + self.count(messages[self.known_messages :])
-        return self.count(messages) + self._tokens(tools_bytes(tools))
+        return self.count(messages) + self.tools(tools)
 
     def at_most(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """As `estimate`, for deciding what fits: what the server has not counted may take more than it seems."""
@@ -82,6 +83,9 @@ class Meter:
     def count(self, messages: Sequence[Message]) -> int:
         return sum(self._tokens(message_bytes(message)) + TOKENS_PER_MESSAGE for message in messages)
 
+    def tools(self, tools: Sequence[ToolSpec]) -> int:
+        return self._tokens(self._tools_bytes(tools))
+
     def text(self, text: str) -> int:
         return self._tokens(_bytes(text))
 
@@ -89,7 +93,7 @@ class Meter:
         """Learn from a reply to the prompt of `sent` and `tools`. Some servers count only what was not cached: a count
         below half of the estimate is not believed."""
         prompt = reply.usage.prompt_tokens
-        size = sum(map(message_bytes, sent)) + tools_bytes(tools)
+        size = sum(map(message_bytes, sent)) + self._tools_bytes(tools)
         if not prompt or prompt < self.estimate(sent, tools) // 2:
             return
         text_tokens = max(1, prompt - TOKENS_PER_MESSAGE * len(sent))
@@ -100,6 +104,12 @@ class Meter:
     def forget(self) -> None:
         """The conversation was rewritten: what the server counted is no longer a part of it."""
         self.known_tokens = self.known_messages = 0
+
+    def _tools_bytes(self, tools: Sequence[ToolSpec]) -> int:
+        """They are the same at each step, and describing them takes longer than all else here."""
+        if self._tools[0] != tuple(tools):
+            self._tools = (tuple(tools), tools_bytes(tools))
+        return self._tools[1]
 
     def _tokens(self, size: int) -> int:
         return round(size / self.ratio)
@@ -126,7 +136,7 @@ def gauge(meter: Meter, window: Window, messages: Sequence[Message], tools: Sequ
     total = meter.estimate(messages, tools)
     raw = {
         "system": meter.count([m for m in messages if isinstance(m, SystemMessage)]),
-        "tools": meter._tokens(tools_bytes(tools)),
+        "tools": meter.tools(tools),
         "conversation": meter.count([m for m in messages if isinstance(m, UserMessage | AssistantMessage)]),
         "tool results": meter.count([m for m in messages if isinstance(m, ToolMessage)]),
     }

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import ClassVar, TypeAlias
+from functools import cache
+from typing import Any, ClassVar, TypeAlias
 
 from llamagent_server.core.messages import Json, Latency, ToolCall, Usage
 from llamagent_server.core.proposals import Outcome
@@ -252,13 +253,20 @@ def camel(name: str) -> str:
 def record(value: object) -> dict[str, Json]:
     """A dataclass as a JSON object: snake_case fields become camelCase keys. A field that is None is left out, but for
     one whose metadata say `nullable`."""
+    kind: Any = type(value)
     if not is_dataclass(value):
         raise TypeError(f"not a dataclass: {value!r}")
     return {
-        camel(field_.name): _plain(getattr(value, field_.name))
-        for field_ in fields(value)
-        if getattr(value, field_.name) is not None or field_.metadata.get("nullable")
+        key: _plain(found)
+        for name, key, nullable in _keys(kind)
+        if (found := getattr(value, name)) is not None or nullable
     }
+
+
+@cache
+def _keys(kind: Any) -> tuple[tuple[str, str, bool], ...]:
+    """Of each field of a dataclass its name, its key, and whether it is there when it is None."""
+    return tuple((field_.name, camel(field_.name), bool(field_.metadata.get("nullable"))) for field_ in fields(kind))
 
 
 def _plain(value: object) -> Json:

@@ -1,12 +1,22 @@
-"""Blocking work off the event loop, in daemon threads of its own: none of them keeps the daemon from ending."""
+"""Blocking work off the event loop, in daemon threads of its own: none of them keeps the daemon from ending.
+
+A thread that is done waits for the next work: to start one costs more than most work does.
+"""
 
 import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
+Job: TypeAlias = tuple[Callable[[], None], str]  # what to do, and the thread's name meanwhile
+
+MAX_IDLE = 4
+IDLE = "llamagent-idle"
+_idle: list[SimpleQueue[Job]] = []
+_changing = threading.Lock()  # _idle
 
 
 class Cancel:
@@ -38,7 +48,7 @@ class Cancel:
 
 
 def start(work: Callable[[], T], name: str) -> "Future[T]":
-    """Begin `work` in a daemon thread."""
+    """Begin `work` in a daemon thread of its own."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, only waited for
 
@@ -50,8 +60,33 @@ def start(work: Callable[[], T], name: str) -> "Future[T]":
         else:
             future.set_result(result)
 
-    threading.Thread(target=carry, name=name, daemon=True).start()
+    _do((carry, name))
     return future
+
+
+def _do(job: Job) -> None:
+    """Give `job` to a thread that has nothing to do, or to a new one."""
+    with _changing:
+        inbox = _idle.pop() if _idle else None
+    if inbox is not None:
+        inbox.put(job)
+    else:
+        threading.Thread(target=_work, args=(job,), name=job[1], daemon=True).start()
+
+
+def _work(job: Job) -> None:
+    inbox: SimpleQueue[Job] = SimpleQueue()
+    me = threading.current_thread()
+    while True:
+        job[0]()
+        del job  # what it holds may be large, and the next one may be long in coming
+        me.name = IDLE
+        with _changing:
+            if len(_idle) >= MAX_IDLE:
+                return
+            _idle.append(inbox)
+        job = inbox.get()
+        me.name = job[1]
 
 
 async def off_loop(work: Callable[[Cancel], T], *, name: str = "llamagent-work", linger: float = 0.0) -> T:
