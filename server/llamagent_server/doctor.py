@@ -14,6 +14,7 @@ from llamagent_server.model_offer import memory_words, offer
 from llamagent_server.providers.base import create_model
 from llamagent_server.settings import Provider, Settings
 from llamagent_server.settings_load import Sources, load
+from llamagent_server.store.brought import of_setting
 from llamagent_server.store.config_files import read_config_files
 from llamagent_server.store.places import user_folder
 from llamagent_server.store.trust import TrustStore
@@ -63,8 +64,18 @@ def doctor(overrides: Mapping[str, object], folder: Path) -> int:
     `overrides` are settings given on the command line.
     """
     home = user_folder()
-    files, problems = read_config_files(home, folder if TrustStore().is_trusted(folder) else None)
-    loaded = load(Sources(files, os.environ, command_line=overrides, problems=problems))
+    trust = TrustStore()
+    files, problems = read_config_files(home, folder if trust.is_trusted(folder) else None)
+    known = trust.seen(folder)
+    loaded = load(
+        Sources(
+            files,
+            os.environ,
+            command_line=overrides,
+            problems=problems,
+            seen=lambda key, value: known is None or of_setting(key, value).digest in known,
+        )
+    )
     patient = Patient(loaded.settings, tuple(map(str, loaded.problems)), home)
     screen = make_screen(sys.stdout)
     code = asyncio.run(_print_findings(patient, screen))

@@ -34,7 +34,8 @@ class NotAllowed(ValueError):
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One row of the table. `choices` are the only words allowed (beside the switch's true and false); `minimum` and
-    `maximum` are in `unit`; `form` checks and normalises a text, and raises NotAllowed; `allowed` says it in words."""
+    `maximum` are in `unit`; `allows`: a new value in a trusted workspace counts only once its person saw it; `form`
+    checks and normalises a text, and raises NotAllowed; `allowed` says it in words."""
 
     key: str
     title: str
@@ -42,6 +43,7 @@ class Setting:
     type: Type = Type.TEXT
     file: File = File.SERVER
     workspace_may_set: bool = True
+    allows: bool = False
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None

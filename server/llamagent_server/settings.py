@@ -94,6 +94,7 @@ SETTINGS: tuple[Setting, ...] = (
         "Model",
         "The model to ask; it is never replaced by another that happens to be there.",
         file=File.CONFIG,
+        allows=True,
         form=one_line,
         wording=MODEL_WORDS,
     ),
@@ -121,6 +122,7 @@ SETTINGS: tuple[Setting, ...] = (
         'Commands that run without asking, by their first words: "pytest", "git status".',
         type=Type.LIST,
         file=File.CONFIG,
+        allows=True,
         wording='a list of texts, such as ["pytest", "git status"]',
     ),
     Setting(

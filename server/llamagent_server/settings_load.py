@@ -6,7 +6,7 @@ the editor's settings, the command line, what was set for the session. The files
 
 import ipaddress
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -28,6 +28,7 @@ DEFAULT = "default"
 EDITOR = "editor"
 COMMAND_LINE = "command line"
 SESSION = "session"
+_NAMED, _NAMED_CHARS = 5, 80  # of new values, in what is said of them
 
 
 class Scope(StrEnum):
@@ -58,11 +59,16 @@ class Problem:
         return f"{self.source}{f', line {self.line}' if self.line is not None else ''}: {self.message}"
 
 
+def _all_seen(_key: str, _value: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """`files`: the user's, then the workspace's if it is trusted. A None value in a mapping means: not set.
 
-    `problems` were met while the files were read.
+    `problems` were met while the files were read. `seen` says whether the person saw a value (of a list: an item) of
+    the workspace's that allows something.
     """
 
     files: tuple[SettingsFile, ...] = ()
@@ -71,6 +77,7 @@ class Sources:
     command_line: Mapping[str, object] = field(default_factory=dict)
     session: Mapping[str, object] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    seen: Callable[[str, str], bool] = _all_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +136,8 @@ def _outcomes(sources: Sources) -> Iterator[_Outcome]:
     """From the weakest source to the strongest: problems, and values that count."""
     yield from _checked(_from_host(sources.environ))
     for file in sources.files:
-        yield from _from_file(file)
+        for outcome in _from_file(file):
+            yield from _as_seen(file, outcome, sources.seen)
     yield from _checked(_from_environment(sources.environ))
     yield from _checked(_from_mapping(EDITOR, sources.editor))
     yield from _from_command_line(sources.command_line)
@@ -178,6 +186,34 @@ def _from_file(file: SettingsFile) -> Iterator[_Outcome]:
         found = _Found(file.shown, key, value, lines.get(key))
         refused = _refused(file, BY_KEY.get(key))
         yield _check(found) if refused is None else found.problem(refused)
+
+
+def allowing(file: SettingsFile) -> tuple[tuple[str, str], ...]:
+    """The keys and values (of a list: each item) that count in a workspace's file only once its person saw them."""
+    outcomes = (outcome for outcome in _from_file(file) if not isinstance(outcome, Problem))
+    return tuple((found.key, item) for found, value in outcomes for item in _items(found.key, value))
+
+
+def _items(key: str, value: Value) -> tuple[str, ...]:
+    if not BY_KEY[key].allows:
+        return ()
+    return value if isinstance(value, tuple) else (str(value),)
+
+
+def _as_seen(file: SettingsFile, outcome: _Outcome, seen: Callable[[str, str], bool]) -> Iterator[_Outcome]:
+    """`outcome` with only those of its values that the person saw, and what is said of the others."""
+    if file.scope is Scope.USER or isinstance(outcome, Problem):
+        yield outcome
+        return
+    found, value = outcome
+    new = [item for item in _items(found.key, value) if not seen(found.key, item)]
+    if new:
+        named = ", ".join(f'"{item[:_NAMED_CHARS]}"' for item in new[:_NAMED]) + (", ..." if new[_NAMED:] else "")
+        yield found.problem(f'new in "{found.key}" since you trusted this folder, so it does not count: {named}.')
+    if isinstance(value, tuple):
+        yield found, tuple(item for item in value if item not in new)
+    elif not new:
+        yield outcome
 
 
 def _refused(file: SettingsFile, setting: Setting | None) -> str | None:

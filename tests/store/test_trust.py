@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.store import places
-from llamagent_server.store.trust import TrustStore
+from llamagent_server.store.trust import MAX_SEEN, TrustStore
 
 
 @pytest.fixture
@@ -117,3 +117,55 @@ def test_a_person_without_a_home_is_told(project: Path, monkeypatch: pytest.Monk
     assert store.is_trusted(project) is None
     store.set_trusted(project, True)
     assert store.problem is not None and store.is_trusted(project) is True
+
+
+def test_what_a_person_saw_of_a_folder_is_remembered_with_their_answer(project: Path) -> None:
+    store = TrustStore()
+    assert store.seen(project) == frozenset()
+    store.see(project, ["x"])
+    assert store.seen(project) == frozenset() and store.is_trusted(project) is None
+    store.set_trusted(project, True, ["a", "b"])
+    store.see(project, ["c"])
+    assert TrustStore().seen(project) == {"a", "b", "c"} and TrustStore().is_trusted(project) is True
+    store.set_trusted(project, True, ["d"])
+    assert TrustStore().seen(project) == {"d"}
+    store.set_trusted(project, False)
+    store.see(project, ["e"])
+    assert TrustStore().seen(project) == frozenset() and TrustStore().is_trusted(project) is False
+
+
+def test_a_file_of_the_time_before_that_is_read_on_and_takes_part_from_the_first_look(
+    project: Path, file: Path
+) -> None:
+    file.parent.mkdir(parents=True)
+    entry = {"trusted": True, "since": "2026-11-01T10:00:00+00:00"}
+    file.write_text(json.dumps({"version": 1, "folders": {os.path.normcase(project.resolve()): entry}}))
+    store = TrustStore()
+    assert store.is_trusted(project) is True and store.seen(project) is None
+    store.see(project, [])
+    assert TrustStore().is_trusted(project) is True and TrustStore().seen(project) == frozenset()
+
+
+@pytest.mark.parametrize("seen", [1, "abc", None, {"a": 1}, [1, None, ["a"]]])
+def test_a_wrong_list_of_what_was_seen_is_nothing_seen(project: Path, file: Path, seen: object) -> None:
+    file.parent.mkdir(parents=True)
+    folders = {os.path.normcase(project.resolve()): {"trusted": True, "seen": seen}}
+    file.write_text(json.dumps({"version": 1, "folders": folders}))
+    assert TrustStore().is_trusted(project) is True and TrustStore().seen(project) == frozenset()
+
+
+def test_of_what_was_seen_the_oldest_is_forgotten(project: Path) -> None:
+    store = TrustStore()
+    store.set_trusted(project, True, map(str, range(MAX_SEEN)))
+    store.see(project, ["new"])
+    seen = store.seen(project)
+    assert seen is not None and len(seen) == MAX_SEEN and "new" in seen and "0" not in seen
+
+
+def test_what_is_seen_holds_in_memory_where_it_cannot_be_written(project: Path, file: Path) -> None:
+    file.parent.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.write_text("in the way")
+    store = TrustStore()
+    store.set_trusted(project, True, ["a"])
+    store.see(project, ["b"])
+    assert store.seen(project) == {"a", "b"} and store.problem is not None

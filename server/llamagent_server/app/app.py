@@ -51,7 +51,7 @@ class App:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._grounds = Grounds(connection)
+        self._grounds = Grounds(connection, lambda: self.workspace)
         self.workspace = ProjectWorkspace(connection.folders, connection.buffers, ripgrep=self.settings.ripgrep)
         self._models = Models(lambda: self.settings)
         runner = ShellRunner(lambda: self.settings, self.workspace.reach)
@@ -176,7 +176,6 @@ class App:
 
     async def _prepare(self, tell: Callable[[str], None]) -> None:
         await self._grounds.settle(tell)
-        await self._grounds.read_notes(self.workspace)
         self.workspace.set_ripgrep(self.settings.ripgrep)
         await self._get_model()
 
@@ -255,7 +254,9 @@ class App:
 
     async def init(self) -> results.Initialized:
         await self._grounds.settle_for_setting_up()
-        return await set_up(self.workspace, self._ports.editor, self._ports.new_id)
+        done = await set_up(self.workspace, self._ports.editor, self._ports.new_id)
+        await self._grounds.set_up()
+        return done
 
     async def config(self) -> results.ConfigReport:
         return config_report(self._grounds.loaded, self._grounds.problems())
@@ -294,7 +295,7 @@ class App:
         return self._grounds.allow(prefix, revoke=revoke)
 
     async def trust(self, folder: str, trusted: bool) -> results.TrustReport:
-        return self._grounds.trust(folder, trusted=trusted)
+        return await self._grounds.trust(folder, trusted=trusted)
 
     # --- Stored conversations --------------------------------------------------------------------------------------
 

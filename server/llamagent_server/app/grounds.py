@@ -1,6 +1,7 @@
 """What the user and a trusted workspace bring along: settings, notes, skills, allowed commands, stored conversations.
 
-A workspace that nobody trusted brings nothing.
+A workspace that nobody trusted brings nothing; of a trusted one counts what its person saw (store.brought), unless
+their editor vouches for it.
 """
 
 import asyncio
@@ -15,13 +16,16 @@ from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import can_be_allowed
 from llamagent_server.errors import TRUST, BadArgument, RequestError, Untrusted
 from llamagent_server.processes.environment import own_programs
+from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import validate_one
-from llamagent_server.settings_load import Loaded, Problem, Sources, load
+from llamagent_server.settings_load import Loaded, Problem, Scope, Sources, allowing, load
+from llamagent_server.store import brought
+from llamagent_server.store.brought import Brought, Seen
 from llamagent_server.store.checkpoints import FileCheckpoints
 from llamagent_server.store.config_files import read_config_files
-from llamagent_server.store.places import user_folder
+from llamagent_server.store.places import real, user_folder
 from llamagent_server.store.sessions import SessionStore
-from llamagent_server.store.skills import Shelf, Skill, read_skills
+from llamagent_server.store.skills import NEW, Shelf, Skill, read_skills, skills_brought
 from llamagent_server.store.trust import TrustStore
 from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
 
@@ -33,14 +37,18 @@ RULES = (NOTES, ".llamagent/config.toml", ".llamagent/server.toml", ".llamagent/
 
 
 class Grounds:
-    """The first folder is the one whose `.llamagent/` counts."""
+    """The first folder is the one whose `.llamagent/` counts. `workspace` may come into being after this does."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, workspace: Callable[[], ProjectWorkspace]) -> None:
         self._connection = connection
+        self._workspace = workspace
         self._trust = TrustStore()
         self._folder = _first(connection.folders)
         self._answer: bool | None = None  # to the trust question, in this connection
         self._asking = asyncio.Lock()
+        self._brought: tuple[Brought, ...] = ()  # when it was last looked at
+        self._declined: set[str] = set()  # digests that the person said no to, in this connection
+        self._notes_problem: str | None = None
         self._editor = connection.settings
         self._session: dict[str, Json] = {}
         self._told: set[str] = set()
@@ -71,16 +79,47 @@ class Grounds:
         """
         async with self._asking:
             offered = self._offered(listing=listing)
+            notes = await self._read_notes()
+            self._brought = await self._look(notes)
             if self.trusted is None and self._folder is not None and offered:
-                self._answer = await self._connection.ask_trust(self._folder)
+                self._answer = await self._connection.ask_trust(self._folder, ())
                 if self._answer:
-                    self._trust.set_trusted(self._folder.path, True)
+                    self._trust.set_trusted(self._folder.path, True, brought.digests(self._brought))
+            else:
+                await self._settle_changes()
         self.reload()
+        self._take_notes(notes)
         if tell is None:
             return
         if offered and not self.trusted:
             self._tell_once(tell, f"This folder is not trusted, so these do not count: {', '.join(offered)}.")
         self.tell_problems(tell)
+
+    async def _settle_changes(self) -> None:
+        """Ask about what a trusted folder brings and its person has not seen."""
+        if self._folder is None or self._connection.trusted is not None or not self.trusted:
+            return
+        seen = self._trust.seen(self._folder.path)
+        if seen is None:  # trusted before it was remembered what for
+            self._trust.see(self._folder.path, brought.digests(self._brought))
+            return
+        new = [item for item in self._brought if item.digest not in seen | self._declined]
+        if new:
+            if await self._connection.ask_trust(self._folder, brought.labels(new)):
+                self._trust.see(self._folder.path, brought.digests(new))
+            else:
+                self._declined.update(brought.digests(new))
+
+    def _seen(self) -> Seen:
+        """Whether something that the folder brings counts, where the folder is trusted."""
+        if self._folder is None or self._connection.trusted is not None:
+            return brought.every
+        seen = self._trust.seen(self._folder.path)
+        return brought.every if seen is None else lambda item: item.digest in seen
+
+    async def _look(self, notes: str) -> tuple[Brought, ...]:
+        folder = self._folder
+        return () if folder is None else await off_loop(lambda _: _brought(folder.path, notes))
 
     def tell_problems(self, tell: Callable[[str], None]) -> None:
         """`tell` what was not told yet."""
@@ -89,7 +128,8 @@ class Grounds:
 
     def problems(self) -> tuple[str, ...]:
         """What does not count, and why, in words for the person."""
-        found = (*map(str, self.loaded.problems), self._trust.problem, self._store.problem, *self._shelf().problems)
+        told = (self._trust.problem, self._store.problem, self._notes_problem)
+        found = (*map(str, self.loaded.problems), *told, *self._shelf().problems)
         return tuple(problem for problem in found if problem)
 
     async def settle_for_setting_up(self) -> None:
@@ -100,12 +140,24 @@ class Grounds:
         if self.trusted is False:
             raise Untrusted("This folder is not trusted, so what `init` makes would not count.", hint=TRUST)
 
-    def trust(self, folder: str, *, trusted: bool) -> TrustReport:
-        """Remember the person's word on a folder. Raises BadArgument."""
+    async def set_up(self) -> None:
+        """What came since the folder was last looked at is the person's own."""
+        before = self._brought
+        self._brought = await self._look(await self._read_notes())
+        if self._folder is not None and self._connection.trusted is None:
+            own = [item for item in self._brought if item not in before]
+            self._trust.see(self._folder.path, brought.digests(own))
+
+    async def trust(self, folder: str, *, trusted: bool) -> TrustReport:
+        """Remember the person's word on a folder, and on what it brings now. Raises BadArgument."""
         path = Path(folder)
         if not path.is_absolute() or not path.is_dir():
             raise BadArgument(f"{folder} is no folder.", hint="Name the folder by its full path.")
-        self._trust.set_trusted(path, trusted)
+        seen = None
+        if self._folder is not None and real(path) == real(self._folder.path):
+            self._brought = await self._look(await self._read_notes())
+            seen = brought.digests(self._brought)
+        self._trust.set_trusted(path, trusted, seen)
         self._answer = None
         self.reload()
         return TrustReport(str(path), trusted)
@@ -163,6 +215,7 @@ class Grounds:
 
     def _load(self) -> Loaded:
         files, problems = read_config_files(user_folder(), self._trusted_folder)
+        seen = self._seen()
         loaded = load(
             Sources(
                 files=files,
@@ -171,6 +224,7 @@ class Grounds:
                 command_line=self._connection.overrides,
                 session=self._session,
                 problems=problems,
+                seen=lambda key, value: seen(brought.of_setting(key, value)),
             )
         )
         return loaded if self._session.get(ALLOWED) is not None else self._asking_again(loaded)
@@ -190,23 +244,26 @@ class Grounds:
 
     # --- Notes, skills, conversations ------------------------------------------------------------------------------
 
-    async def read_notes(self, workspace: ProjectWorkspace) -> None:
-        """Read the AGENTS.md of a trusted workspace, as the editor shows it."""
-        if self._folder is None or not self.trusted:
-            self.notes = ""
-            return
+    async def _read_notes(self) -> str:
+        """The AGENTS.md of the folder as the editor shows it, as far as a prompt has room for it."""
+        if self._folder is None or self.trusted is False:
+            return ""
+        workspace = self._workspace()
         several = len(workspace.folders) > 1
         found = await workspace.read(f"{workspace.folders[0].name}/{NOTES}" if several else NOTES)
         text = found.text.strip() if isinstance(found, Snapshot) else ""
-        self.notes = (
-            text if len(text) <= NOTES_CHARS else f"{text[:NOTES_CHARS]}\n[cut here; read {NOTES} for the rest]"
-        )
+        return text if len(text) <= NOTES_CHARS else f"{text[:NOTES_CHARS]}\n[cut here; read {NOTES} for the rest]"
+
+    def _take_notes(self, text: str) -> None:
+        counts = not text or self._seen()(brought.of_notes(text))
+        self.notes = text if self.trusted and counts else ""
+        self._notes_problem = f"{NOTES} {NEW}." if self.trusted and not counts else None
 
     def skills(self) -> tuple[Skill, ...]:
         return tuple(self._shelf().skills.values())
 
     def skill_text(self, name: str) -> str:
-        """Raises UnknownSkill; Untrusted for one of a project that the person does not trust."""
+        """Raises UnknownSkill; Untrusted for one of a project that the person does not trust, or has not seen."""
         shelf = self._shelf()
         if name not in shelf.skills and name in self._distrusted_skills():
             raise Untrusted(f"The skill {name} is the project's, and this folder is not trusted.", hint=TRUST)
@@ -216,7 +273,7 @@ class Grounds:
         return read_skills(self._folder.path).skills if self._folder is not None and not self.trusted else ()
 
     def _shelf(self) -> Shelf:
-        return read_skills(self._trusted_folder)
+        return read_skills(self._trusted_folder, self._seen())
 
     def store(self) -> SessionStore:
         return self._store
@@ -237,3 +294,11 @@ class Grounds:
 
 def _first(folders: tuple[Folder, ...]) -> Folder | None:
     return folders[0] if folders else None
+
+
+def _brought(folder: Path, notes: str) -> tuple[Brought, ...]:
+    """What of a folder counts only as its person saw it, what could run first. Blocking."""
+    files, _ = read_config_files(user_folder(), folder)
+    values = (pair for file in files if file.scope is Scope.WORKSPACE for pair in allowing(file))
+    told = (brought.of_notes(notes),) if notes else ()
+    return (*(brought.of_setting(*pair) for pair in values), *told, *skills_brought(folder))

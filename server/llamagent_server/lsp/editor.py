@@ -37,6 +37,7 @@ from llamagent_server.lsp.wire import (
 )
 from llamagent_server.lsp.words import visible, words
 from llamagent_server.settings import SavePolicy
+from llamagent_server.workspace.names import shown
 from llamagent_server.workspace.uris import key
 
 SAVE_SECONDS = 30.0  # formatters and hooks may run when an editor saves
@@ -173,10 +174,12 @@ class ConnectedEditor:
 
     # --- Questions and notices beside a turn -----------------------------------------------------------------------
 
-    async def ask_trust(self, folder: str) -> bool:
-        return await self._agreed(
-            self._words.trusting.format(folder=visible(folder)), self._words.trust, self._words.not_now
-        )
+    async def ask_trust(self, folder: str, new: Sequence[str]) -> bool:
+        """`new`: what is new in a folder that is trusted; nothing for one that nobody said anything about."""
+        told = self._words
+        form = told.trusting_again if new else told.trusting
+        question = form.format(folder=shown(folder), what=", ".join(map(shown, new)))
+        return await self._agreed(question, told.trust, told.not_now)
 
     async def ask_secret(self, path: str) -> bool:
         told = self._words

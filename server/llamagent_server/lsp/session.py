@@ -90,7 +90,7 @@ class EditorSession:
                 listener=self._listen,
                 on_queue=self._queue_changed,
                 say=self.editor.say,
-                ask_trust=lambda folder: self.editor.ask_trust(str(folder.path)),
+                ask_trust=lambda folder, new: self.editor.ask_trust(str(folder.path), new),
                 open_bar=self.progress.open_work,
                 ask_download=self.editor.ask_download,
                 ask_secret=self.editor.ask_secret,

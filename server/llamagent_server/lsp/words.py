@@ -28,6 +28,10 @@ class Words:
         "Do you trust the folder {folder}? Only a trusted folder can bring its own llamagent settings, skills, "
         "instructions and saved conversations."
     )
+    trusting_again: str = (
+        "New or changed since you trusted the folder {folder}: {what}. Do you trust it as it is now? Else it does not "
+        "count."
+    )
     secret: str = "{path} may hold keys or passwords. May the model see what is in it?"
     show_it: str = "Show it"
     download: str = "llamagent needs to download {what}. Download it?"

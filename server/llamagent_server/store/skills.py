@@ -13,8 +13,9 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
-from llamagent_server.errors import UnknownSkill
-from llamagent_server.store import places
+from llamagent_server.errors import TRUST, UnknownSkill, Untrusted
+from llamagent_server.store import brought, places
+from llamagent_server.store.brought import Brought, Seen
 from llamagent_server.store.places import Place
 
 FOLDER = "skills"
@@ -24,6 +25,9 @@ MAX_BYTES = 64 * 1024
 MOST_FILES = 30  # beside a SKILL.md, that are named to the model
 DESCRIPTION_CHARS = 200  # it stands in the system prompt of a model that sees 8192 tokens
 MOST_LOOKED_AT = 1_000
+MOST_SKILLS = 200  # in one folder: each is read before each turn
+PROJECT = "project"
+NEW = "is new or has changed since you trusted this folder, so it does not count"
 
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,63}")
 
@@ -41,10 +45,13 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The skills that there are, by name, and what is said about files that are none."""
+    """The skills that there are, by name, and what is said about files that are none. `new`: skills of the project
+    that its person has not `seen`."""
 
     skills: Mapping[str, Skill]
     problems: tuple[str, ...] = ()
+    new: frozenset[str] = frozenset()
+    seen: Seen = brought.every
 
     def get(self, name: str) -> Skill:
         """Raises UnknownSkill, naming those that look alike, or all."""
@@ -56,24 +63,55 @@ class Shelf:
         raise UnknownSkill(f"There is no skill {name!r}.", hint=hint)
 
     def text(self, name: str) -> str:
-        """What the model is given for a skill, or for `skill/path` of a file beside it. Raises UnknownSkill."""
+        """What the model is given for a skill, or for `skill/path` of a file beside it. Raises UnknownSkill, and
+        Untrusted for what its person has not seen."""
         name, _, path = name.partition("/")
+        if name in self.new and name not in self.skills:
+            raise Untrusted(f"The skill {name} {NEW}.", hint=TRUST)
         skill = self.get(name)
         if path:
-            return _beside(skill, path)
+            return self._beside(skill, path)
         listed = _listed(skill)
         return f"{skill.text}\n\nFiles of this skill, for load_skill: {', '.join(listed)}" if listed else skill.text
 
+    def _beside(self, skill: Skill, path: str) -> str:
+        name, text = _file_beside(skill, path)
+        if skill.source == PROJECT and not self.seen(brought.of_skill_file(skill.name, name, text)):
+            raise Untrusted(f"The file {name} of the skill {skill.name} {NEW}.", hint=TRUST)
+        return text
 
-def read_skills(project: Path | None) -> Shelf:
-    """All skills; `project` is a trusted folder."""
+
+def read_skills(project: Path | None, seen: Seen = brought.every) -> Shelf:
+    """All skills; `project` is a trusted folder, whose skills count as far as its person has `seen` them."""
     found: list[Skill | str] = [*_shipped(), *_kept(places.user_place(FOLDER), "user", None)]
     if project is not None and not places.is_home(project):
         root = places.real(project)
-        found += _kept(Place(root, (SHARED, FOLDER)), "project", root)
-        found += _kept(places.project_place(project).below(FOLDER), "project", root)
-    skills = {item.name: item for item in found if isinstance(item, Skill)}
-    return Shelf(dict(sorted(skills.items())), tuple(item for item in found if isinstance(item, str)))
+        found += _kept(Place(root, (SHARED, FOLDER)), PROJECT, root)
+        found += _kept(places.project_place(project).below(FOLDER), PROJECT, root)
+    new = [item for item in found if isinstance(item, Skill) and item.source == PROJECT and not seen(_brought(item))]
+    skills = {item.name: item for item in found if isinstance(item, Skill) and item not in new}
+    problems = [item for item in found if isinstance(item, str)]
+    problems += [f"The skill {skill.name} {NEW}." for skill in new]
+    return Shelf(dict(sorted(skills.items())), tuple(problems), frozenset(skill.name for skill in new), seen)
+
+
+def skills_brought(project: Path) -> tuple[Brought, ...]:
+    """What of a project's skills its person must have seen: each skill, and the files beside it."""
+    found = [skill for skill in read_skills(project).skills.values() if skill.source == PROJECT]
+    files = (_brought_beside(skill, name) for skill in found for name in _names_beside(skill))
+    looked_at = islice(files, MOST_LOOKED_AT)
+    return (*map(_brought, found), *(item for item in looked_at if item is not None))
+
+
+def _brought(skill: Skill) -> Brought:
+    return brought.of_skill(skill.name, skill.description, skill.text)
+
+
+def _brought_beside(skill: Skill, name: str) -> Brought | None:
+    try:
+        return brought.of_skill_file(skill.name, *_file_beside(skill, name))
+    except UnknownSkill:
+        return None
 
 
 def list_skills(project: Path | None) -> tuple[Skill, ...]:
@@ -102,7 +140,9 @@ def _kept(place: Place, source: str, fence: Path | None) -> Iterator[Skill | str
     except OSError as error:
         yield f"{place.path} cannot be read ({places.words(error)})."
         return
-    for entry in names:
+    if len(names) > MOST_SKILLS:
+        yield f"Of {place.path} only the first {MOST_SKILLS} entries are read."
+    for entry in names[:MOST_SKILLS]:
         name = entry.removesuffix(".md")
         path = place.path / entry if entry.endswith(".md") else place.path / entry / NESTED
         if _NAME.fullmatch(name) and path.exists():
@@ -125,27 +165,34 @@ def _read(name: str, source: str, path: Path, fence: Path | None) -> Skill | str
         return f"The skill {path} is not read: it is not encoded in UTF-8."
 
 
-def _listed(skill: Skill) -> list[str]:
-    """The files beside a skill, as load_skill takes them."""
+def _names_beside(skill: Skill) -> list[str]:
+    """The files beside a skill, by their paths there."""
     if skill.folder is None:
         return []
     looked_at = sorted(islice(skill.folder.rglob("*"), MOST_LOOKED_AT))
     files = (path for path in looked_at if path.is_file() and not path.is_symlink())
     names = (path.relative_to(skill.folder).as_posix() for path in files)
-    return [f"{skill.name}/{name}" for name in islice((n for n in names if n != NESTED), MOST_FILES)]
+    return [name for name in names if name != NESTED]
 
 
-def _beside(skill: Skill, path: str) -> str:
+def _listed(skill: Skill) -> list[str]:
+    """The files beside a skill, as load_skill takes them."""
+    return [f"{skill.name}/{name}" for name in _names_beside(skill)[:MOST_FILES]]
+
+
+def _file_beside(skill: Skill, path: str) -> tuple[str, str]:
+    """The path in the skill's folder, and the text. Raises UnknownSkill."""
     target = None if skill.folder is None else places.real(skill.folder / path)
     if skill.folder is None or target is None or not target.is_relative_to(skill.folder):
         raise UnknownSkill(f"The skill {skill.name} has no file {path}.")
+    name = target.relative_to(skill.folder).as_posix()
     try:
         data = places.read(Place(target.parent), target.name, MAX_BYTES + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         hint = f"Its files: {', '.join(_listed(skill)) or 'none'}."
         raise UnknownSkill(f"The skill {skill.name} has no text file {path}.", hint=hint) from None
-    return text if len(data) <= MAX_BYTES else f"{text[:MAX_BYTES]}\n[cut here]"
+    return name, text if len(data) <= MAX_BYTES else f"{text[:MAX_BYTES]}\n[cut here]"
 
 
 def _skill(name: str, source: str, content: str, folder: Path | None = None) -> Skill:
