@@ -230,7 +230,7 @@ async def test_a_long_answer_is_shown_as_a_file() -> None:
     for event in events((1, ended(LONG))):
         messages(event)
     await loop.until_sent("window/showDocument")
-    await asyncio.gather(*messages._showing)
+    await asyncio.gather(*messages._answers._showing)
     assert shown == [LONG]
     assert loop.sent_params(SHOW) == []
     files.close()

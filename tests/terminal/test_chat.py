@@ -104,10 +104,10 @@ def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
         ("/skills", "how to review"),
         ("/skill review", "loaded review: 812 tokens"),
         ("/model gemma3:4b", "qwen3.5:4b -> gemma3:4b"),
-        ("/cancel", "There is no /cancel."),
+        ("/cancel", "There is no command /cancel."),
         ("/clear now", "/clear takes nothing after it."),
-        ("/frob", "There is no /frob. /help lists the commands."),
-        ("/ask x", "There is no /ask."),
+        ("/frob", "There is no command /frob. /help lists the commands."),
+        ("/ask x", "There is no command /ask."),
     ],
 )
 def test_commands(stage: Stage, typed: str, shown: str) -> None:
@@ -143,16 +143,16 @@ def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:
         typed = command.served and command.name not in ("ask", "cancel", "complete", "unqueue", "trace", "ask_about")
         assert (command.help in done.stdout) == (typed and command.name not in reworded), command.name
     assert "/skill NAME" in done.stdout
-    assert "/disallow [PREFIX] Ask again before commands that begin so." in shown
-    assert "/ctx [VALUE] Set the context window, in tokens." in shown
-    assert "/temp [VALUE]" in done.stdout
-    assert "/resume [REF]" in done.stdout
-    assert "/delete REF" in done.stdout
-    assert "/retry [TEXT]" in done.stdout
+    assert "/disallow COMMAND Ask again before such commands." in shown
+    assert "/ctx [TOKENS] Set the context length." in shown
+    assert "/temp [0-2]" in done.stdout
+    assert "/resume [NUMBER]" in done.stdout
+    assert "/delete NUMBER" in done.stdout
+    assert "/retry [OTHER WORDS]" in done.stdout
     assert "/undo " in done.stdout
     assert "/trust [FOLDER] Trust a folder (this one)." in shown
     assert "/untrust [FOLDER] Stop trusting a folder (this one)." in shown
-    assert "/model [VALUE]" in done.stdout
+    assert "/model [NAME]" in done.stdout
     assert "/quit" in done.stdout
 
 

@@ -44,8 +44,8 @@ def chat(options: Options) -> int:
 
 def _answer(session: Session, text: str, options: Options) -> None:
     try:
-        if slash.is_command(text):
-            slash.run(session, text)
+        if (typed := slash.command(text)) is not None:
+            slash.run(session, typed)
         elif text.strip():
             session.ask(text, read_only=options.read_only)
     except RequestFailed as error:

@@ -1,6 +1,7 @@
 """The trace of one session: numbers events, joins deltas, writes the journal and tells the listener."""
 
 import asyncio
+from collections.abc import Iterable
 
 from llamagent_server.agent.ports import Clock, Journal, TraceListener
 from llamagent_server.core.events import Channel, Event, EventBody, ModelDelta
@@ -35,6 +36,12 @@ class Trace:
         event = self._number(body)
         self._journal.append(event_record(event.to_json()))
         self._listener(event)
+
+    def aside(self, turn: str, bodies: Iterable[EventBody]) -> None:
+        """Tell a turn that is no part of the conversation, and is not stored. Only while no other runs."""
+        self.turn, self.step = turn, 0
+        for body in bodies:
+            self._listener(self._number(body))
 
     def flush(self) -> None:
         """Send the deltas that wait to be joined."""

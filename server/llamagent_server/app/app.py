@@ -1,6 +1,5 @@
 """One editor's agent: every command of docs/PROTOCOL.md is one method; its result is a value of agent/results.py."""
 
-import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,12 +8,12 @@ from datetime import UTC, datetime
 from llamagent_server.agent import results
 from llamagent_server.agent.context import Window, gauge
 from llamagent_server.agent.conversations import Conversation, Conversations
-from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_prompt
 from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.app.asides import Aside, told
 from llamagent_server.app.bars import OpenBar, shown
 from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
@@ -31,7 +30,7 @@ from llamagent_server.core.exporting import document
 from llamagent_server.core.messages import AssistantMessage, Json, UserMessage
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import Outcome
-from llamagent_server.errors import BadArgument, ModelError, RequestError
+from llamagent_server.errors import BadArgument, RequestError
 from llamagent_server.processes.shell import ShellRunner
 from llamagent_server.settings import Settings
 from llamagent_server.tools.base import make_tools
@@ -40,7 +39,6 @@ from llamagent_server.workspace import Folder, ProjectWorkspace
 # What the person attaches may take this much of the room for a prompt: the rest is for the work.
 ATTACHED_SHARE = 0.5
 CHARS_PER_TOKEN = 3
-QUICK_SECONDS = 2.0  # what a server may take to list its models, where the list is only a kindness
 # Commands, by their short names in prompts too, whose argument is a name that can be completed.
 TAKES_MODEL = frozenset({"model", "set_model"})
 TAKES_SKILL = frozenset({"skill", "load_skill"})
@@ -166,6 +164,14 @@ class App:
             turn = changed[-1]
         return await known.turns.alone(undo(known.session, self._ports, self.workspace, (turn,)))
 
+    def aside(self, typed: str, answer: str) -> Aside:
+        """What a command answered that was typed as an ask: a turn without steps, told in the trace where none runs."""
+        return told(self._known(None), self._ports, typed, answer)
+
+    def place(self) -> tuple[str, str]:
+        """The current conversation, and a new turn's name."""
+        return self._known(None).id, self._ports.new_id("turn")
+
     async def cancel(self, session: str | None) -> results.Cancelled:
         if session is None and self._conversations.current is None:
             return results.Cancelled(False)
@@ -274,15 +280,7 @@ class App:
 
     async def set_model(self, value: str) -> results.Changed:
         changed = self._grounds.set_for_session("model", value)
-        return replace(changed, note=model_note(self.settings.provider, value, await self._listed()))
-
-    async def _listed(self) -> Sequence[ModelInfo] | None:
-        """The models of the server, None where it does not say in a moment."""
-        try:
-            async with asyncio.timeout(QUICK_SECONDS):
-                return await self._models.current().list_models()
-        except (ModelError, TimeoutError):
-            return None
+        return replace(changed, note=model_note(self.settings.provider, value, await self._models.listed_soon()))
 
     async def set_temperature(self, value: float) -> results.Changed:
         return self._grounds.set_for_session("temperature", value)

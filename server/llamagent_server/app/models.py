@@ -1,12 +1,15 @@
 """The model server in use: made anew when the settings name another one, prepared before the first request to it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from llamagent_server.agent.ports import Model, Tell
+from llamagent_server.agent.ports import Model, ModelInfo, Tell
+from llamagent_server.errors import ModelError
 from llamagent_server.providers.base import PROVIDERS
 from llamagent_server.providers.config import ProviderConfig, provider_config
 from llamagent_server.settings import Settings
+
+QUICK_SECONDS = 2.0  # what a server may take to list its models, where the list is only a kindness
 
 
 class Models:
@@ -29,6 +32,14 @@ class Models:
     async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell) -> None:
         """Get what the model needs before it can be asked, with the person's yes. Raises ModelError."""
         await self.current().prepare(consent, tell)
+
+    async def listed_soon(self) -> Sequence[ModelInfo] | None:
+        """The models of the server, None where it does not say in a moment."""
+        try:
+            async with asyncio.timeout(QUICK_SECONDS):
+                return await self.current().list_models()
+        except (ModelError, TimeoutError):
+            return None
 
     async def close(self) -> None:
         self._let_go()

@@ -72,7 +72,8 @@ def _offers(session: EditorSession, params: types.CodeActionParams, text: Text) 
         short = asked if len(asked) <= TITLE_CHARS else f"{asked[:TITLE_CHARS]}…"
         around = _item(uri, _lines(start.line - AROUND_COMMENT, start.line + AROUND_COMMENT))
         title = told.ask_comment.format(text=visible(short))
-        yield _Offer(ASK_KIND, title, "ask", {"text": asked, "context": [around], "detach": True})
+        words_only = f" {asked}" if asked.startswith("/") else asked  # a file of the project gives no commands
+        yield _Offer(ASK_KIND, title, "ask", {"text": words_only, "context": [around], "detach": True})
     if start != end and text.part(start, end).strip():
         exactly = _item(uri, _range(start, end))
         question: dict[str, Json] = {"text": told.explain_this, "context": [exactly], "mode": "read", "detach": True}

@@ -5,7 +5,7 @@ from lsprotocol import types
 from llamagent_server.agent.results import Completion
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.text import Place, Text
-from llamagent_server.lsp.wire import PROMPT_URI, prompt_commands
+from llamagent_server.lsp.wire import PROMPT_URI, prompt_words
 
 _KINDS = {"file": types.CompletionItemKind.File, "command": types.CompletionItemKind.Function}
 
@@ -18,7 +18,7 @@ async def complete_prompt(session: EditorSession, params: types.CompletionParams
     text = Text(document.text, session.client.encoding)
     offset = text.offset(Place(params.position.line, params.position.character))
     app = await session.app()
-    found = await app.complete(document.text, offset, prompt_commands())
+    found = await app.complete(document.text, offset, prompt_words())
     return [_item(text, choice, number) for number, choice in enumerate(found.items)]
 
 

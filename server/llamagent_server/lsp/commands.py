@@ -20,6 +20,8 @@ from llamagent_server.lsp.progress import Token
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.strict import type_name
 from llamagent_server.lsp.text import Text
+from llamagent_server.lsp.typed import run
+from llamagent_server.lsp.wire_slash import read
 from llamagent_server.lsp.words import words
 
 if TYPE_CHECKING:
@@ -31,14 +33,18 @@ Door = Callable[[EditorSession, Any, Token | None], Awaitable[object]]
 async def execute(session: EditorSession, params: JsonMap) -> dict[str, Json]:
     """The command's result as JSON. Raises LlamagentError."""
     command = _command(params.get("command") if params else None)
-    arguments: Any = wire.parse(command.arguments, _only_argument(params.get("arguments"), command))
+    given = _only_argument(params.get("arguments"), command)
+    result = await _do(session, command, given, _token(params.get("workDoneToken")))
+    return result if isinstance(result, dict) else record(result)
+
+
+async def _do(session: EditorSession, command: wire.Command, given: Json, token: Token | None) -> object:
+    arguments: Any = wire.parse(command.arguments, given)
     door = _DOORS.get(command.name)
     if door is not None:
-        result = await door(session, arguments, _token(params.get("workDoneToken")))
-    else:
-        method = getattr(await session.app(), command.name)
-        result = await method(**{f.name: getattr(arguments, f.name) for f in fields(command.arguments)})
-    return result if isinstance(result, dict) else record(result)
+        return await door(session, arguments, token)
+    method = getattr(await session.app(), command.name)
+    return await method(**{field.name: getattr(arguments, field.name) for field in fields(command.arguments)})
 
 
 def _command(name: Json) -> wire.Command:
@@ -62,6 +68,10 @@ def _token(value: Json) -> Token | None:
 
 
 async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> TurnResult | Started:
+    if (typed := read(asked.text)) is not None:
+        return await run(
+            session, asked, typed, token, lambda name, given: _do(session, _command(wire.PREFIX + name), given, token)
+        )
     # Before the first await: what the person attached is what they see at this moment.
     seen = [session.documents.get(item.uri) if item.uri else None for item in asked.context]
     async with session.asking:
@@ -133,7 +143,7 @@ async def _pull_model(session: EditorSession, asked: wire.PullModel, token: Toke
 async def _complete(session: EditorSession, asked: wire.Complete, _: Token | None) -> Completions:
     text = Text(asked.text, session.client.encoding)
     app = await session.app()
-    found = await app.complete(asked.text, text.unit_offset(asked.offset), wire.prompt_commands())
+    found = await app.complete(asked.text, text.unit_offset(asked.offset), wire.prompt_words())
     return Completions(
         tuple(replace(item, start=text.units_to(item.start), end=text.units_to(item.end)) for item in found.items)
     )

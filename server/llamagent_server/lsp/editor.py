@@ -206,9 +206,10 @@ class ConnectedEditor:
 
     def say(self, text: str) -> None:
         """Show it in every editor; for what no trace can carry."""
-        self._protocol.tell(
-            types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(types.MessageType.Warning, visible(text))
-        )
+        self.tell(types.MessageType.Warning, text)
+
+    def tell(self, kind: types.MessageType, text: str) -> None:
+        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, visible(text)))
 
     def notify(self, text: str, *, important: bool) -> None:
         """Clients with a trace see the same there."""

@@ -82,16 +82,18 @@ class Progress:
             if bar.token == token:
                 bar.cancel()
 
-    def open_work(self, cancel: Callable[[], object], token: Token | None = None) -> WorkBar:
-        """A bar for a download, say: it is no part of a trace. `token` is the client's own. Where the client shows
-        none, nothing is sent."""
+    def open_work(
+        self, cancel: Callable[[], object], token: Token | None = None, *, title: str | None = None
+    ) -> WorkBar:
+        """A bar for a download, or what `title` says: it is no part of a trace. `token` is the client's own. Where the
+        client shows none, nothing is sent."""
         bar = _Bar(f"llamagent-work-{next(self._numbers)}" if token is None else token, cancel)
         if token is not None:
             bar.waiting = None
         elif self._shows:
             self._create_soon(bar)
         self._work.append(bar)
-        return WorkBar(self, bar, self._words.downloading)
+        return WorkBar(self, bar, title or self._words.downloading)
 
     def forget_work(self, bar: _Bar) -> None:
         if bar in self._work:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -20,7 +20,7 @@ from llamagent_server.lsp.files import Files
 from llamagent_server.lsp.progress import Progress
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
-from llamagent_server.lsp.telling import Messages, TraceSender
+from llamagent_server.lsp.telling import Answers, Messages, TraceSender
 from llamagent_server.lsp.wire import QUEUED, Queued, QueuedAsk
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import SavePolicy
@@ -50,6 +50,7 @@ class EditorSession:
         files = Files(documents, lambda: self._made_app().workspace)
         surroundings = Surroundings(files, self._save_policy, self._command_place)
         self.editor = ConnectedEditor(protocol, client, surroundings, self.shown)
+        self.answers = Answers(protocol, client, self.shown)
         self._messages = None if client.flags.trace else Messages(protocol, client, self.shown)
         self._trace = TraceSender(protocol) if client.flags.trace else None
         self.asking = asyncio.Lock()  # what goes along is read while other asks wait, so that turns keep their order
@@ -128,7 +129,11 @@ class EditorSession:
         """Nobody waits for the end of `turn`: its failure must be told, and its progress taken down."""
         if self._messages is not None:
             self._messages.detached.add(turn.id)
-        task = asyncio.get_running_loop().create_task(self._until_over(turn))
+        self.go_on(self._until_over(turn))
+
+    def go_on(self, work: Coroutine[None, None, None]) -> None:
+        """Do `work` while nobody waits for it; it must not raise."""
+        task = asyncio.get_running_loop().create_task(work)
         self._detached.add(task)
         task.add_done_callback(self._detached.discard)
 

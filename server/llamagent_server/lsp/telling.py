@@ -43,14 +43,41 @@ class TraceSender:
         self._protocol.tell(TRACE, event.to_json(), for_show=isinstance(event.body, ModelDelta))
 
 
-class Messages:
-    """For all others: a message for what one must know, the log for the rest."""
+class Answers:
+    """Answers as messages, a long one as a file where the editor can show one."""
 
     def __init__(self, protocol: StrictProtocol, client: Client, shown: ShownFiles) -> None:
         self._protocol = protocol
         self._words = words(client.locale)
         self._shown = shown
         self._showing: set[asyncio.Task[None]] = set()
+
+    def show(self, answer: str) -> None:
+        if len(answer) <= SHORT and answer.count("\n") < SHORT_LINES:
+            self._say(answer)
+            return
+        task = asyncio.get_running_loop().create_task(self._long(answer))
+        self._showing.add(task)
+        task.add_done_callback(self._showing.discard)
+
+    async def _long(self, answer: str) -> None:
+        if await self._shown.show("answer.md", answer):
+            return
+        path = self._shown.write("answer.md", answer)
+        beginning = "\n".join(answer[:SHORT].splitlines()[:SHORT_LINES])
+        where = f"\n{self._words.answer_in.format(path=path)}" if path else ""
+        self._say(f"{beginning} …{where}")
+
+    def _say(self, text: str) -> None:
+        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(types.MessageType.Info, text))
+
+
+class Messages:
+    """For all others: a message for what one must know, the log for the rest."""
+
+    def __init__(self, protocol: StrictProtocol, client: Client, shown: ShownFiles) -> None:
+        self._protocol = protocol
+        self._answers = Answers(protocol, client, shown)
         self.detached: set[str] = set()  # turns whose failure no reply will tell
 
     def __call__(self, event: Event) -> None:
@@ -77,23 +104,7 @@ class Messages:
         if ended.error is not None:
             self._say(types.MessageType.Error, ended.error, log_only=not detached)
         elif ended.stop_reason is not StopReason.CANCELLED and ended.answer.strip():
-            self._answer(ended.answer.strip())
-
-    def _answer(self, answer: str) -> None:
-        if len(answer) <= SHORT and answer.count("\n") < SHORT_LINES:
-            self._say(types.MessageType.Info, answer)
-            return
-        task = asyncio.get_running_loop().create_task(self._long_answer(answer))
-        self._showing.add(task)
-        task.add_done_callback(self._showing.discard)
-
-    async def _long_answer(self, answer: str) -> None:
-        if await self._shown.show("answer.md", answer):
-            return
-        path = self._shown.write("answer.md", answer)
-        beginning = "\n".join(answer[:SHORT].splitlines()[:SHORT_LINES])
-        where = f"\n{self._words.answer_in.format(path=path)}" if path else ""
-        self._say(types.MessageType.Info, f"{beginning} …{where}")
+            self._answers.show(ended.answer.strip())
 
 
 def _log_line(body: object) -> str:

@@ -36,6 +36,7 @@ from llamagent_server.lsp.wire_arguments import (
     TurnArguments,
     Unqueue,
 )
+from llamagent_server.lsp.wire_slash import WORDS
 
 __all__ = [
     "COMMANDS",
@@ -167,37 +168,13 @@ class Command:
     @property
     def slash(self) -> str:
         """How it is typed in a prompt, with a hint at its argument; empty where it is not."""
-        return SLASH.get(self.name, "")
+        return next((row.form for row in WORDS if row.command == self.name), "")
 
     @property
     def served(self) -> bool:
         return self.name in SERVED
 
 
-SLASH = {
-    "cancel": "/cancel",
-    "compact": "/compact",
-    "load_skill": "/skill NAME",
-    "skills": "/skills",
-    "new": "/new",
-    "clear": "/clear",
-    "retry": "/retry [OTHER WORDS]",
-    "context": "/context",
-    "config": "/config",
-    "init": "/init",
-    "models": "/models",
-    "pull_model": "/pull NAME",
-    "set_model": "/model NAME",
-    "set_temperature": "/temp 0-2",
-    "set_num_ctx": "/ctx TOKENS",
-    "allow": "/allow [COMMAND]",
-    "sessions": "/sessions",
-    "resume": "/resume [NUMBER]",
-    "delete_session": "/delete NUMBER",
-    "undo_turn": "/undo",
-    "export": "/export [markdown|json]",
-    "help": "/help",
-}
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "Ask", "Ask the model to answer or to do something.", Ask, results.TurnResult),
     Command("cancel", "Cancel", "Stop the running turn.", SessionArguments, results.Cancelled),
@@ -272,6 +249,7 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-def prompt_commands() -> tuple[tuple[str, str], ...]:
-    """What can be typed as `/name` in a prompt, with its help."""
-    return tuple((c.name, c.help) for c in COMMANDS if c.name in SERVED and c.name not in ("ask", "complete"))
+def prompt_words() -> tuple[tuple[str, str], ...]:
+    """What can be typed as `/word` in a prompt, with its help."""
+    helps = {command.name: command.help for command in COMMANDS if command.served}
+    return tuple((row.word, row.help or helps[row.command]) for row in WORDS if row.command in helps)

@@ -79,7 +79,18 @@ M.OWN = {
 
 --- Short names that people type.
 ---@type table<string, string>
-M.ALIASES = { model = 'set_model', undo = 'undo_turn', settings = 'config', stop = 'cancel', queue = 'unqueue' }
+M.ALIASES = {
+  model = 'set_model',
+  temp = 'set_temperature',
+  ctx = 'set_num_ctx',
+  skill = 'load_skill',
+  delete = 'delete_session',
+  pull = 'pull_model',
+  undo = 'undo_turn',
+  settings = 'config',
+  stop = 'cancel',
+  queue = 'unqueue',
+}
 
 --- The command of that name or alias.
 ---@param name string
