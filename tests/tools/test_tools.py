@@ -355,14 +355,51 @@ async def test_the_result_says_in_one_line_what_shelter_there_was_and_what_it_ke
     assert result.wants_network is wants
 
 
-async def test_of_a_failed_command_the_end_is_kept(bench: Bench) -> None:
-    output = "".join(f"step {n}\n" for n in range(1_000)) + "Error: the reason\n"
-    bench.runner.ran = ran(output, Ending(code=1))
+STEPS = "".join(f"step {n}\n" for n in range(1_000))
+
+
+async def test_of_a_failed_command_the_error_comes_first_and_then_the_end(bench: Bench) -> None:
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nValueError: the reason\n'
+    bench.runner.ran = ran(STEPS + trace + "cleaning up\n", Ending(code=1))
+    result = await bench.result("run_command", 1_000, command="make")
+    assert result.truncated
+    assert len(result.content) <= 1_000
+    head = 'exit code 1\nThe error:\n  File "a.py", line 3, in f\n    g()\nValueError: the reason\nThe end of what it wrote:\n'
+    assert result.content.startswith(head)
+    assert result.content.endswith("step 999\nTraceback (most recent call last):\n[the error above]\ncleaning up")
+    assert result.content.count("the reason") == 1
+
+
+async def test_an_error_that_is_the_last_line_is_not_said_twice(bench: Bench) -> None:
+    bench.runner.ran = ran(STEPS + "Error: the reason\n", Ending(code=1))
+    result = await bench.result("run_command", 800, command="make")
+    assert result.content.startswith("exit code 1\nThe error:\nError: the reason\nThe end of what it wrote:\n[... ")
+    assert result.content.endswith("step 998\nstep 999")
+
+
+async def test_an_error_without_end_is_bounded(bench: Bench) -> None:
+    bench.runner.ran = ran(STEPS + f"Error: {'x' * 50_000}\n{STEPS}", Ending(code=1))
+    result = await bench.result("run_command", 1_500, command="make")
+    assert len(result.content) <= 1_500
+    assert "x…\nThe end of what it wrote:" in result.content
+    assert result.content.endswith("step 999")
+
+
+async def test_where_no_error_is_found_the_end_is_kept_as_it_is(bench: Bench) -> None:
+    bench.runner.ran = ran(STEPS + "that is all\n", Ending(code=1))
     result = await bench.result("run_command", 800, command="make")
     assert result.truncated
     assert len(result.content) <= 800
     assert result.content.startswith("exit code 1\nstep 0\n")
-    assert result.content.endswith("Error: the reason")
+    assert result.content.endswith("that is all")
+
+
+async def test_what_is_seen_at_a_glance_and_what_went_well_stays_as_it_was(bench: Bench) -> None:
+    short = "checking\nError: the reason\ndone\n"
+    bench.runner.ran = ran(short, Ending(code=1))
+    assert (await bench.result("run_command", command="make")).content == f"exit code 1\n{short.strip()}"
+    bench.runner.ran = ran(f"Error: none\n{STEPS}", Ending(code=0))
+    assert (await bench.result("run_command", command="make")).content.startswith("exit code 0\nError: none\nstep 0\n")
 
 
 @pytest.mark.parametrize("command", ["", "  \n", "echo \0", "echo \udce9"])

@@ -10,11 +10,16 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.processes.commands import Ran, Shelter
 from llamagent_server.processes.output import shortened
+from llamagent_server.tools.error_lines import error_lines
 from llamagent_server.tools.specs import refused, tool_spec, unusable
 from llamagent_server.workspace import ProjectWorkspace
 
 _FRAME = 320
 _SMALLEST = 400
+_AT_A_GLANCE = 12  # lines in which an error need not be looked for
+_LINE = 300  # characters of a line of the error
+_LABELS = 60
+_ABOVE = "[the error above]"
 _SANDBOXES = (Shelter.SANDBOX, Shelter.SANDBOX_WITH_NETWORK)
 _SHELTERS = {
     Shelter.NONE: "It ran without a sandbox",
@@ -59,9 +64,10 @@ class RunCommand:
 
 
 def told(ran: Ran, room: int) -> ToolResult:
-    """How it ended first, then what it wrote; of a failed command rather the end, where the error stands."""
+    """How it ended first, then what it wrote; of a failed command the error, then rather the end."""
     ok = ran.ending.code == 0 and not ran.timed_out
-    output, cut = shortened(ran.output.strip("\n"), room, head_share=0.4 if ok else 0.15)
+    written = ran.output.strip("\n")
+    output, cut = shortened(written, room, head_share=0.4) if ok else _error_first(written, room)
     notes = []
     if ran.ending.left:
         notes.append(f"[{ran.ending.left} processes that it had left running were ended with it]")
@@ -69,6 +75,28 @@ def told(ran: Ran, room: int) -> ToolResult:
     notes += _sheltered(ran, failed=not ok, wants_network=wants_network)
     content = "\n".join([_headline(ran), output or "(no output)", *notes])
     return ToolResult(ok, content, truncated=cut, wants_network=wants_network)
+
+
+def _error_first(output: str, room: int) -> tuple[str, bool]:
+    """`output` in about `room` characters with the lines that say the error before the rest; whether it was cut."""
+    lines = output.split("\n")
+    if len(lines) <= _AT_A_GLANCE and len(output) <= room:
+        return output, False
+    found = error_lines(lines)
+    if not found:
+        return shortened(output, room, head_share=0.15)
+    error, _ = shortened("\n".join(_bounded(lines[index]) for index in found), room // 2, head_share=0.5)
+    gone = set(found)
+    rest = [_ABOVE if index in gone else line for index, line in enumerate(lines)]
+    while rest and rest[-1] in ("", _ABOVE):
+        rest.pop()
+    rest = [line for index, line in enumerate(rest) if line is not _ABOVE or rest[index - 1 : index] != [_ABOVE]]
+    output, cut = shortened("\n".join(rest), max(0, room - len(error) - _LABELS), head_share=0.0)
+    return "\n".join(["The error:", error, "The end of what it wrote:" if cut else "All that it wrote:", output]), cut
+
+
+def _bounded(line: str) -> str:
+    return line if len(line) <= _LINE else line[:_LINE] + "…"
 
 
 def _sheltered(ran: Ran, *, failed: bool, wants_network: bool) -> list[str]:
