@@ -364,8 +364,8 @@ async def test_of_a_failed_command_the_error_comes_first_and_then_the_end(bench:
     result = await bench.result("run_command", 1_000, command="make")
     assert result.truncated
     assert len(result.content) <= 1_000
-    head = 'exit code 1\nThe error:\n  File "a.py", line 3, in f\n    g()\nValueError: the reason\nThe end of what it wrote:\n'
-    assert result.content.startswith(head)
+    error = '  File "a.py", line 3, in f\n    g()\nValueError: the reason'
+    assert result.content.startswith(f"exit code 1\nThe error:\n{error}\nThe end of what it wrote:\n")
     assert result.content.endswith("step 999\nTraceback (most recent call last):\n[the error above]\ncleaning up")
     assert result.content.count("the reason") == 1
 

@@ -28,7 +28,8 @@ _COMPILER = re.compile(
 )
 _RUSTC = re.compile(r"error(?:\[E\d+\])?: ")
 _WRAPPER = re.compile(
-    r"\S*make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|error: (?:could not compile|test failed|aborting due|\d+ targets? failed)"
+    r"\S*make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)"
+    r"|error: (?:could not compile|test failed|aborting due|\d+ targets? failed)"
 )
 _GENERAL = re.compile(
     r"\s*(?:(?:FAILED|FAIL|ERROR|Error|error|FATAL|Fatal error|fatal)(?::|\s|\[)|AssertionError\b|assert\b)"
