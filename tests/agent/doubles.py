@@ -87,6 +87,7 @@ class ScriptedModel:
     def __init__(self, script: Iterable[Scripted], info: ModelInfo | ModelError | None = None) -> None:
         self.script = list(script)
         self.requests: list[ChatRequest] = []
+        self.identified = "digest 1"
         self.info = info or ModelInfo("m", capabilities=frozenset({"completion", "tools"}))
 
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -118,6 +119,9 @@ class ScriptedModel:
 
     async def list_models(self) -> Sequence[ModelInfo]:
         return ()
+
+    async def identity(self, model: str) -> str:  # noqa: ARG002
+        return self.identified
 
     async def prepare(self, consent: Callable[[str], Awaitable[bool]]) -> None:  # noqa: ARG002
         return None

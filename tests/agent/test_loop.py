@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, ModelInfo
-from llamagent_server.agent.session import Road
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import road_key
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import AssistantMessage, Finish, Message, SystemMessage, ToolMessage, UserMessage
 from llamagent_server.core.policy import Mode
@@ -357,7 +358,7 @@ async def test_a_model_without_tools_is_asked_by_schema_from_the_first_step() ->
     request = desk.model.requests[0]
     assert request.tools == ()
     assert request.schema is not None
-    assert desk.ports.roads == {desk.settings.model: Road.SCHEMA}
+    assert desk.ports.roads == {road_key(desk.ports, desk.settings): Road.SCHEMA}
 
 
 async def test_a_server_that_refuses_tools_switches_the_road_once() -> None:

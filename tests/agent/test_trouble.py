@@ -7,7 +7,8 @@ import pytest
 
 from llamagent_server.agent.nudges import CUT, EMPTY, GO_ON, ONLY_THOUGHT, THOUGHT_TOO_LONG, joined
 from llamagent_server.agent.patience import NOTICE_SECONDS, RETRY_SECONDS
-from llamagent_server.agent.session import Road
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import road_key
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import AssistantMessage, Finish, Origin, Reply, UserMessage
 from llamagent_server.core.transcript import Transcript
@@ -39,7 +40,7 @@ async def test_a_call_that_cannot_be_read_costs_one_step_and_the_model_hears_why
     assert (result.answer, result.steps) == ("done", 3)
     assert told(desk) == [UNREADABLE]
     assert desk.of("harness.decided")[0]["reason"] == UNREADABLE
-    assert desk.ports.roads[desk.settings.model] is Road.NATIVE
+    assert desk.ports.roads[road_key(desk.ports, desk.settings)] is Road.NATIVE
 
 
 @pytest.mark.parametrize("lost", [unreadable(), reply("")], ids=["unreadable", "swallowed"])
@@ -48,7 +49,7 @@ async def test_calls_lost_twice_in_a_row_are_asked_for_by_schema_and_it_is_said(
     desk.project.texts["a"] = "x"
     assert (await desk.ask().result()).answer == "x"
     assert [request.schema is None for request in desk.model.requests] == [True, True, False, False]
-    assert desk.ports.roads == {desk.settings.model: Road.SCHEMA}
+    assert desk.ports.roads == {road_key(desk.ports, desk.settings): Road.SCHEMA}
     assert decisions(desk)[:3] == ["nudge", "nudge", "repair"]
     assert "twice in a row" in str(desk.of("harness.decided")[2]["reason"])
 
@@ -57,7 +58,7 @@ async def test_a_usable_reply_between_two_lost_ones_keeps_the_road() -> None:
     fine = [reply("", call("read_file", path=path)) for path in "ab"]
     desk = Desk([unreadable(), fine[0], unreadable(), fine[1], reply("done")])
     assert (await desk.ask().result()).answer == "done"
-    assert desk.ports.roads[desk.settings.model] is Road.NATIVE
+    assert desk.ports.roads[road_key(desk.ports, desk.settings)] is Road.NATIVE
 
 
 async def test_a_call_that_the_server_cannot_read_is_retried_once_and_then_asked_for_by_schema() -> None:

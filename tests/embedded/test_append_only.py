@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from llamagent_server.agent.ports import ChatRequest, Delta, ModelEvent
-from llamagent_server.agent.session import Road
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import road_key
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import Reply, Usage
 from llamagent_server.providers.embedded import Embedded
@@ -51,7 +52,7 @@ async def test_only_what_is_new_is_evaluated(gguf: Path) -> None:  # noqa: ARG00
     texts = {f"f{number}.py": f"def f{number}(x):\n    return x + {number}\n" * 4 for number in range(STEPS)}
     desk = Desk(texts=texts, settings=Settings(num_ctx=NUM_CTX))
     desk.model = model = Reading(engine, [*map(reads, range(STEPS - 1)), json.dumps({"answer": "All read."})])
-    desk.ports.roads[desk.settings.model] = Road.SCHEMA
+    desk.ports.roads[road_key(desk.ports, desk.settings)] = Road.SCHEMA
     try:
         result = await desk.ask("Read all the files.").result()
     finally:

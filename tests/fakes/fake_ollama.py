@@ -35,6 +35,7 @@ class FakeModel:
     capabilities: tuple[str, ...] = ("completion", "tools", "thinking")
     context_length: int = 262144
     size: int = 3_389_983_735
+    digest: str = "0" * 64
     remote_host: str | None = None
 
 
@@ -57,6 +58,7 @@ class FakeOllama(FakeServer):
         self.models = {model.name: model for model in models}
         self.mode = mode
         self.old = old
+        self.version = "0.17.4"
         self.load_seconds = load_seconds
         self.prompts: list[list[dict[str, Any]]] = []  # the messages that the model really saw, per request
         self._hosts = hosts
@@ -72,7 +74,7 @@ class FakeOllama(FakeServer):
             case (("GET" | "HEAD"), "/"):
                 exchange.whole(200, b"Ollama is running", "text/plain; charset=utf-8")
             case (("GET" | "HEAD"), "/api/version"):
-                exchange.json({"version": "0.17.4"})
+                exchange.json({"version": self.version})
             case (("GET" | "HEAD"), "/api/tags"):
                 exchange.json({"models": [self._tag(model) for model in self.models.values()]})
             case "GET", "/api/ps":
@@ -252,7 +254,7 @@ class FakeOllama(FakeServer):
             "model": model.name,
             "modified_at": "2026-08-21T10:00:00Z",
             "size": model.size,
-            "digest": "0" * 64,
+            "digest": model.digest,
             "details": {"format": "gguf", "family": "qwen35", "parameter_size": "4B", "quantization_level": "Q4_K_M"},
         }
         if not self.old:

@@ -245,6 +245,8 @@ class FakeOpenAI(FakeServer):
             "total_slots": 1,
             "chat_template_caps": {"supports_tools": self.tools, "supports_tool_calls": self.tools},
             "model_alias": self.model,
+            "model_path": f"/models/{self.model}.gguf",
+            "build_info": "b10488-fb307609",
         }
 
     def _studio_model(self) -> dict[str, Any]:

@@ -336,6 +336,20 @@ async def test_describe_an_unknown_model_says_how_to_get_it() -> None:
         await ollama(server).describe("nope:1b")
 
 
+async def test_a_model_is_known_again_until_it_or_the_server_changes() -> None:
+    models = [FakeModel(), FakeModel(name="other:latest", digest="1" * 64)]
+    with FakeOllama(models=models) as server:
+        model = ollama(server)
+        first = await model.identity(MODEL)
+        assert first == f"{'0' * 64} 0.17.4"
+        assert await model.identity("other") == f"{'1' * 64} 0.17.4"
+        server.version = "0.18.0"
+        assert await model.identity(MODEL) == f"{'0' * 64} 0.18.0"
+        server.models[MODEL] = replace(server.models[MODEL], digest="2" * 64)
+        assert await model.identity(MODEL) == f"{'2' * 64} 0.18.0"
+    assert await model.identity(MODEL) == ""
+
+
 @pytest.mark.parametrize("old", [False, True])
 async def test_list_models(old: bool) -> None:
     with FakeOllama(models=[FakeModel(), FakeModel("gemma:2b", ("completion",), 8192, 5)], old=old) as server:

@@ -356,6 +356,14 @@ async def test_each_error_says_what_to_do(
 # --- what it says of its models
 
 
+async def test_only_llama_cpp_says_what_its_model_is() -> None:
+    with FakeOpenAI(flavour=Flavour.LLAMA_CPP) as server:
+        assert await openai(server).identity(MODEL) == f"b10488-fb307609 /models/{MODEL}.gguf"
+    with FakeOpenAI(flavour=Flavour.VLLM) as server:
+        assert await openai(server).identity(MODEL) == ""
+    assert await openai(server).identity(MODEL) == ""
+
+
 @pytest.mark.parametrize(
     ("flavour", "tools", "expected"),
     [

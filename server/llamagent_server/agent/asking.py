@@ -3,9 +3,11 @@
 from llamagent_server.agent.context import Window, gauge
 from llamagent_server.agent.patience import Retries, waiting_told
 from llamagent_server.agent.ports import Delta, Failure
-from llamagent_server.agent.request import Step, chat_request, read_reply, road, stream, take_schema_road, watcher
+from llamagent_server.agent.request import Step, chat_request, read_reply, stream, watcher
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import learn_schema_road, road
 from llamagent_server.agent.room import compact
-from llamagent_server.agent.session import Road, Session
+from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import Decision, HarnessDecided, Level, ModelReplied, ModelRequested, Notice
 from llamagent_server.errors import ContextOverflow, ModelFailed, ModelLacksTools, UnreadableCall
@@ -27,9 +29,9 @@ async def ask_model(session: Session, turn: TurnState) -> Step:
                 compacted = True
                 await _compact(session, turn, "the server says that the conversation does not fit", force=True)
             case ModelLacksTools() if road(session, turn.settings) is Road.NATIVE:
-                take_schema_road(session, turn.settings, outcome.error.message)
+                await learn_schema_road(session, turn.settings, outcome.error.message)
             case UnreadableCall() if unreadable and road(session, turn.settings) is Road.NATIVE:
-                take_schema_road(session, turn.settings, outcome.error.message)
+                await learn_schema_road(session, turn.settings, outcome.error.message)
             case ModelFailed() as error if (wait := retries.wait(error)) is not None:
                 unreadable = isinstance(error, UnreadableCall)
                 session.trace.emit(Notice(Level.WARNING, f"{error.message} Trying again in {wait:g} s."))

@@ -6,10 +6,12 @@ from time import monotonic
 from llamagent_server.agent.asking import ask_model, emit_gauge, make_room
 from llamagent_server.agent.nudges import Nudge, joined, nudge_for
 from llamagent_server.agent.ports import ToolResult
-from llamagent_server.agent.request import Step, choose_road, road, take_schema_road
+from llamagent_server.agent.request import Step
 from llamagent_server.agent.results import TurnResult
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import choose_road, learn_schema_road, road
 from llamagent_server.agent.room import require_room
-from llamagent_server.agent.session import Road, Session
+from llamagent_server.agent.session import Session
 from llamagent_server.agent.toolcalls import batches, finish, settle
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import (
@@ -76,7 +78,8 @@ async def _steps(session: Session, turn: TurnState) -> tuple[StopReason, str]:
                 return _enough(session, step, nudge, said)
             _keep_nudge(session, step, nudge.text)
             if nudge.lost and nudges == MAX_NUDGES and road(session, turn.settings) is Road.NATIVE:
-                take_schema_road(session, turn.settings, f"{turn.settings.model} wrote nothing usable twice in a row")
+                why = f"{turn.settings.model} wrote nothing usable twice in a row"
+                await learn_schema_road(session, turn.settings, why)
         else:
             session.add(AssistantMessage(step.reply.content, step.reply.tool_calls, step.reply.thinking))
             for calls in batches(session, step.reply.tool_calls):

@@ -98,6 +98,10 @@ class Model(Protocol):
 
     async def list_models(self) -> Sequence[ModelInfo]: ...
 
+    async def identity(self, model: str) -> str:
+        """Changes when the model or its server does; empty where these do not say. Never raises ModelError."""
+        ...
+
     async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Get what is needed before a first request. What must be fetched is fetched only after `consent` said yes to
         words that name what, how large and from where; `tell` hears how far it is, from any thread."""

@@ -1,4 +1,4 @@
-"""One request to the model: its fixed options, the road by which tools are asked for, its stream, its reply read."""
+"""One request to the model: its fixed options, its stream, its reply read."""
 
 from collections.abc import Callable
 from contextlib import aclosing
@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from llamagent_server.agent import constrained
 from llamagent_server.agent.context import reply_room
 from llamagent_server.agent.ports import ChatOptions, ChatRequest, Delta, Failure, Model
-from llamagent_server.agent.session import Road, Session
-from llamagent_server.core.events import Channel, Decision, HarnessDecided, ModelDelta
+from llamagent_server.agent.road import Road
+from llamagent_server.agent.roads import road
+from llamagent_server.agent.session import Session
+from llamagent_server.core.events import Channel, ModelDelta
 from llamagent_server.core.messages import Message, Reply, ToolCall, ToolSpec
 from llamagent_server.core.spelling import canonical
-from llamagent_server.errors import ModelError, ModelFailed
+from llamagent_server.errors import ModelFailed
 from llamagent_server.settings import Settings
 
 
@@ -37,31 +39,6 @@ def chat_request(session: Session, settings: Settings, messages: tuple[Message, 
         plain = constrained.as_messages(messages, specs)
         return ChatRequest(settings.model, plain, (), options, schema=constrained.schema(specs))
     return ChatRequest(settings.model, messages, specs, options)
-
-
-def road(session: Session, settings: Settings) -> Road:
-    return session.ports.roads.get(settings.model, Road.NATIVE)
-
-
-async def choose_road(session: Session, settings: Settings) -> None:
-    """Ask the server once what the model can do. A server that cannot say is taken at its best."""
-    if settings.model in session.ports.roads:
-        return
-    try:
-        info = await session.ports.model().describe(settings.model)
-    except ModelError:
-        return  # the request itself tells the person what is wrong, in better words
-    if info.capabilities is not None and "tools" not in info.capabilities:
-        take_schema_road(session, settings, f"{settings.model} cannot be given tools")
-    else:
-        session.ports.roads[settings.model] = Road.NATIVE
-
-
-def take_schema_road(session: Session, settings: Settings, why: str) -> None:
-    session.ports.roads[settings.model] = Road.SCHEMA
-    session.meter.forget()
-    words = f"{why.rstrip('.')}: each of its steps is constrained by a JSON schema instead"
-    session.trace.emit(HarnessDecided(Decision.REPAIR, words))
 
 
 async def stream(model: Model, request: ChatRequest, on_delta: Callable[[Delta], object]) -> Reply | Failure:

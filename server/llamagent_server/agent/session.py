@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from llamagent_server.agent.context import Meter
 from llamagent_server.agent.ports import (
@@ -17,6 +16,7 @@ from llamagent_server.agent.ports import (
     Tool,
     Workspace,
 )
+from llamagent_server.agent.road import NoMemory, Road, RoadKey, RoadMemory
 from llamagent_server.agent.trace import Trace
 from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
 from llamagent_server.core.records import (
@@ -33,13 +33,6 @@ from llamagent_server.core.transcript import Transcript
 from llamagent_server.settings import Settings
 
 
-class Road(StrEnum):
-    """How tool calls are asked of a model."""
-
-    NATIVE = "native"
-    SCHEMA = "schema"  # each step's reply is constrained by a JSON schema
-
-
 async def _anywhere() -> CommandPlace:
     return CommandPlace(sandboxed=False)
 
@@ -53,8 +46,9 @@ class Ports:
     """What every session of a connection shares.
 
     `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
-    given a function to tell them things. `roads` remembers for each model how it takes tools. `sleep` waits that many
-    seconds. `command_place` says how a command would run now; `unseen` why the model may not see a file, if so.
+    given a function to tell them things. `roads` says for each model how it takes tools, `memory` what was learned of
+    it in earlier connections. `sleep` waits that many seconds. `command_place` says how a command would run now;
+    `unseen` why the model may not see a file, if so.
     """
 
     model: Callable[[], Model]
@@ -69,7 +63,8 @@ class Ports:
     prepare: Callable[[Callable[[str], None]], Awaitable[None]]
     command_place: Callable[[], Awaitable[CommandPlace]] = _anywhere
     unseen: Callable[[str], Awaitable[str | None]] = _nothing_unseen
-    roads: dict[str, Road] = field(default_factory=dict)
+    roads: dict[RoadKey, Road] = field(default_factory=dict)
+    memory: RoadMemory = field(default_factory=NoMemory)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property

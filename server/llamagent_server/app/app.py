@@ -33,6 +33,7 @@ from llamagent_server.core.proposals import Outcome
 from llamagent_server.errors import BadArgument, RequestError
 from llamagent_server.processes.shell import ShellRunner
 from llamagent_server.settings import Settings
+from llamagent_server.store.roads import FileRoads
 from llamagent_server.tools.base import make_tools
 from llamagent_server.workspace import Folder, ProjectWorkspace
 
@@ -66,6 +67,7 @@ class App:
             system_prompt=self._system_prompt,
             prepare=self._prepare,
             command_place=runner.place,
+            memory=FileRoads(),
             unseen=SecretFiles(self.workspace, connection.ask_secret).refusal,
         )
         self._conversations = Conversations(

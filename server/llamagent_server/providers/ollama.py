@@ -66,6 +66,17 @@ class Ollama:
             return rows
         return await asyncio.gather(*map(self._completed, rows))
 
+    async def identity(self, model: str) -> str:
+        """The model's digest and the server's version."""
+        try:
+            tags = await fetch_json(ask_http(self._config, f"{self.url}/api/tags"), self._place(model))
+            told = await fetch_json(ask_http(self._config, f"{self.url}/api/version"), self._place(model))
+        except ModelError:
+            return ""
+        rows = _objects(tags.get("models"))
+        row = next((row for row in rows if full_name(_text(row.get("name")) or "") == full_name(model)), {})
+        return " ".join(filter(None, (_text(row.get("digest")), _text(told.get("version")))))
+
     async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed: the server fetches its models itself, when asked to."""
 

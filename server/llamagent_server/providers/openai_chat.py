@@ -78,6 +78,14 @@ class OpenAIChat:
     async def list_models(self) -> Sequence[ModelInfo]:
         return [_from_row(row) for row in await self._rows()]
 
+    async def identity(self, model: str) -> str:
+        """Of llama.cpp's server its build and the model's file; other servers say nothing of the kind."""
+        try:
+            props = await self._ask(f"{self._root}/props", model)
+        except ModelError:
+            return ""
+        return " ".join(word for name in ("build_info", "model_path") if isinstance(word := props.get(name), str))
+
     async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed: the server has its models."""
 

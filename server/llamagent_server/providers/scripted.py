@@ -76,6 +76,9 @@ class Scripted:
     async def list_models(self) -> Sequence[ModelInfo]:
         return [ModelInfo(self._path.stem, capabilities=_CAPABILITIES)]
 
+    async def identity(self, model: str) -> str:  # noqa: ARG002
+        return ""
+
     async def prepare(self, consent: Callable[[str], Awaitable[bool]], tell: Tell = untold) -> None:
         """Nothing is needed."""
 
