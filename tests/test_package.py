@@ -16,7 +16,7 @@ PACKAGES = {
     "llamagent_server": ROOT / "server" / "llamagent_server",
     "llamagent_terminal": ROOT / "clients" / "terminal" / "llamagent_terminal",
 }
-RUN_TIME = {"pygls", "lsprotocol", "requests", "urllib3", "filelock"}
+RUN_TIME = {"pygls", "lsprotocol", "requests", "urllib3", "filelock", "ruamel-yaml"}
 
 
 @pytest.fixture(scope="module")

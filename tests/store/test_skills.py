@@ -8,7 +8,8 @@ import pytest
 
 from llamagent_server.errors import UnknownSkill
 from llamagent_server.store import places
-from llamagent_server.store.skills import DESCRIPTION_CHARS, list_skills, read_skill, read_skills, split_front_matter
+from llamagent_server.store.skill_headers import MOST_CHARS, SHOWN_CHARS, Weight, faults, read, split
+from llamagent_server.store.skills import list_skills, read_skill, read_skills
 
 SHIPPED = ["fix-a-bug", "write-pytest-tests"]
 
@@ -73,7 +74,7 @@ def test_without_a_description_the_first_line_stands_for_it(users: Path) -> None
 def test_a_description_is_one_short_line(users: Path) -> None:
     write(users, "x.md", f"---\ndescription: >\n  Two\n  lines {'x' * 500}\n---\n")
     description = next(skill.description for skill in list_skills(None) if skill.name == "x")
-    assert description.startswith("Two lines xxx") and len(description) == DESCRIPTION_CHARS
+    assert description.startswith("Two lines xxx") and len(description) == SHOWN_CHARS
 
 
 def test_an_unknown_skill_names_those_that_look_alike_or_all() -> None:
@@ -144,13 +145,97 @@ def test_what_cannot_be_read_as_text_is_said_and_never_waited_for(project: Path)
         ("---\na: b\n", {}, "---\na: b\n"),
         ("text\n---\na: b\n---\n", {}, "text\n---\na: b\n---\n"),
         ("---\n---\nx", {}, "x"),
-        ("---\nlist:\n  - one\n  - two\nb: c\n---\n", {"list": "- one - two", "b": "c"}, ""),
-        ("---\n: x\nno colon\na:b\n---\n", {"a": "b"}, ""),
+        ("---\nlist:\n  - one\n  - two\nb: c\n---\n", {"list": None, "b": "c"}, ""),
+        ("---\na: >\n  two\n  lines\nb: &x y\nc: *x\n---\n", {"a": "two lines\n", "b": "y", "c": None}, ""),
+        ("---\na: {b: [c, {d: e}]}\nf: g\n---\n", {"a": None, "f": "g"}, ""),
+        ("---\n# words\n\na: b # c\n---\n", {"a": "b"}, ""),
+        ("---\na: yes\nb: 1\n---\n", {"a": "yes", "b": "1"}, ""),
         ("", {}, ""),
     ],
 )
-def test_front_matter(content: str, header: dict[str, str], text: str) -> None:
-    assert split_front_matter(content) == (header, text)
+def test_a_header_is_yaml(content: str, header: dict[str, str | None], text: str) -> None:
+    yaml, rest = split(content)
+    found = read(yaml or "")
+    assert found.problem is None
+    assert ({entry.key: entry.value for entry in found.entries}, rest) == (header, text)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "problem", "line"),
+    [
+        ("a: b: c", "mapping values are not allowed here", 0),
+        ("a: b\n\tc: d", "cannot start any token", 1),
+        ("a: *nope", None, 0),
+        ("- a\n- b", "lines of the form", 0),
+        ("just words", "lines of the form", 0),
+        ("[a]: b", "one word", 0),
+        ("a: \x00", "characters that are not allowed", 0),
+        ("\n".join(" " * depth + "a:" for depth in range(30)), "nested too deeply", 0),
+        ("- " * 1500, "lines of the form", 0),
+        ("[" * 4000, "too many brackets", 0),
+        ("a: [" + "[]," * 1000 + "]", "too many brackets", 0),
+        ("a: " + "x" * MOST_CHARS, "longer than 4096", 0),
+        ("? a\n" * 500, "too many values", 0),
+        ("a: [" + "b, " * 500 + "]", "too many values", 0),
+        ("%YAML 9.9\n", "no valid YAML", 0),
+    ],
+)
+def test_a_header_that_cannot_be_read_says_why_and_costs_little(yaml: str, problem: str | None, line: int) -> None:
+    found = read(yaml)
+    assert (found.problem is None) == (problem is None)
+    assert (problem or "") in (found.problem or "") and found.line == line
+
+
+def test_a_bomb_of_aliases_is_passed_over() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(f"{c}: &{c} [*{p}, *{p}]\n" for p, c in zip("abcdefgh", "bcdefghi", strict=True))
+    assert read(f"{bomb}description: fine").text("description") == "fine"
+
+
+def test_a_skill_with_a_broken_header_still_counts_and_this_is_said(users: Path) -> None:
+    write(users, "odd.md", "---\ndescription: Use: when\n---\n# Odd one\nDo it.")
+    shelf = read_skills(None)
+    assert (shelf.skills["odd"].description, shelf.skills["odd"].text) == ("Odd one", "# Odd one\nDo it.")
+    assert shelf.problems == (
+        "The header of the skill odd is not read: this is no valid YAML: mapping values are not allowed here.",
+    )
+
+
+GOOD = "---\nname: pdf\ndescription: Reads PDFs.\nlicense: MIT\nmetadata:\n  version: '1'\n---\n# PDF\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (GOOD, []),
+        (GOOD.replace("name: pdf", "name: pfd"), [(1, 0, 4, 'not that of the folder, "pdf"')]),
+        (
+            GOOD.replace("description", "descripton"),
+            [(0, 0, 3, '"description" is missing'), (2, 0, 10, 'mean "description"?')],
+        ),
+        (GOOD.replace("license", "colour"), [(3, 0, 6, "others belong below metadata")]),
+        (GOOD.replace("name: pdf\n", ""), [(0, 0, 3, '"name" is missing')]),
+        (GOOD.replace("Reads PDFs.", ""), [(2, 0, 11, '"description" is empty')]),
+        (GOOD.replace("Reads PDFs.", "x" * 1025), [(2, 0, 11, "has 1025 characters: at most 1024")]),
+        (GOOD.replace("Reads PDFs.", "x" * 300), [(2, 0, 11, "first 200 characters")]),
+        (GOOD.replace("Reads PDFs.", "[a]"), [(2, 0, 11, '"description" must be a text')]),
+        (GOOD.replace("\n  version: '1'", " 1"), [(4, 0, 8, '"metadata" must be a map')]),
+        (GOOD.replace("license: MIT", "name: pdf"), [(3, 0, 4, "a second time")]),
+        (GOOD.replace("Reads PDFs.", "a: b"), [(2, 0, 17, "no valid YAML")]),
+        ("# PDF\n", [(0, 0, 5, 'begins with a line "---"')]),
+        ("---\nname: pdf\n", [(0, 0, 3, 'no second line "---"')]),
+        ("", [(0, 0, 0, 'begins with a line "---"')]),
+    ],
+)
+def test_what_is_wrong_with_a_header(content: str, expected: list[tuple[int, int, int, str]]) -> None:
+    found = faults(content, "pdf")
+    assert [(fault.line, fault.start, fault.end) for fault in found] == [row[:3] for row in expected]
+    assert all(words in fault.message for fault, (_, _, _, words) in zip(found, expected, strict=True))
+
+
+def test_the_form_of_a_name_and_a_skill_that_is_one_file() -> None:
+    (fault,) = faults(GOOD.replace("name: pdf", "name: My Skill"), None)
+    assert "small letters, digits and hyphens" in fault.message and fault.weight is Weight.WARNING
+    assert faults("---\ndescription: d\n---\nx", None) == []
 
 
 def test_the_shipped_ones_are_in_the_package() -> None:

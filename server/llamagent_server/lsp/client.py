@@ -20,7 +20,8 @@ class RootFolder:
 @dataclass(frozen=True, slots=True)
 class Client:
     """`process_id` is the editor's; `annotates`: it knows change annotations; `creates_files` and `deletes_files`: it
-    takes CreateFile, DeleteFile; `action_literals`: a code action need not be a bare command."""
+    takes CreateFile, DeleteFile; `action_literals`: a code action need not be a bare command; `pulls_diagnostics`:
+    it asks for them (`textDocument/diagnostic`)."""
 
     name: str
     process_id: int | None
@@ -39,6 +40,7 @@ class Client:
     has_configuration: bool
     registers_configuration: bool
     action_literals: bool
+    pulls_diagnostics: bool
 
 
 def read_client(params: JsonMap) -> Client:
@@ -67,6 +69,7 @@ def read_client(params: JsonMap) -> Client:
         has_configuration=_at(able, "workspace", "configuration") is True,
         registers_configuration=_at(able, "workspace", "didChangeConfiguration", "dynamicRegistration") is True,
         action_literals=isinstance(_at(able, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
+        pulls_diagnostics=isinstance(_at(able, "textDocument", "diagnostic"), dict),
     )
 
 

@@ -43,6 +43,12 @@ def position(place: Place) -> types.Position:
     return types.Position(place.line, place.character)
 
 
+def in_line(text: Text, line: int, start: int, end: int) -> types.Range:
+    """From one column of a line to another; columns are code points."""
+    base = text.offset(Place(line, 0))
+    return types.Range(position(text.place(base + start)), position(text.place(base + end)))
+
+
 def text_edits(base: str | None, after: str, encoding: Encoding) -> list[types.TextEdit]:
     """What makes `after` out of `base`, touching as little as it can."""
     before = base or ""

@@ -19,6 +19,8 @@ RAW = (
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
 )
 
+OWN_SUFFIXES = (".toml", ".md")  # of files that could be ours
+
 
 def register(daemon: Daemon) -> None:
     """Open every door of `daemon`."""
@@ -80,8 +82,8 @@ def _did_close(daemon: Daemon, params: types.DidCloseTextDocumentParams) -> None
 
 def _check(daemon: Daemon, uri: str) -> None:
     """Only what could be ours loads what judges it."""
-    if uri.endswith(".toml"):
-        from llamagent_server.lsp.settings_files import publish
+    if uri.endswith(OWN_SUFFIXES):
+        from llamagent_server.lsp.own_files import publish
 
         publish(daemon.session, uri)
 
@@ -116,7 +118,7 @@ def _progress_cancelled(daemon: Daemon, params: types.WorkDoneProgressCancelPara
 
 async def _completion(daemon: Daemon, params: types.CompletionParams) -> list[types.CompletionItem]:
     from llamagent_server.lsp.assist import complete_prompt
-    from llamagent_server.lsp.settings_files import complete
+    from llamagent_server.lsp.own_files import complete
 
     if (found := complete(daemon.session, params)) is not None:
         return found
@@ -124,9 +126,18 @@ async def _completion(daemon: Daemon, params: types.CompletionParams) -> list[ty
 
 
 async def _hover(daemon: Daemon, params: types.HoverParams) -> types.Hover | None:
-    from llamagent_server.lsp.settings_files import hover
+    from llamagent_server.lsp.own_files import hover
 
     return await hover(daemon.session, params)
+
+
+def _diagnostic(daemon: Daemon, params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
+    uri = params.text_document.uri
+    if not uri.endswith(OWN_SUFFIXES):
+        return types.RelatedFullDocumentDiagnosticReport([])
+    from llamagent_server.lsp.own_files import diagnostics
+
+    return types.RelatedFullDocumentDiagnosticReport(diagnostics(daemon.session, uri) or [])
 
 
 def _code_action(daemon: Daemon, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
@@ -157,5 +168,6 @@ DOORS: dict[str, Callable[[Daemon, Any], Any]] = {
     types.WORKSPACE_EXECUTE_COMMAND: _execute_command,
     types.TEXT_DOCUMENT_COMPLETION: _completion,
     types.TEXT_DOCUMENT_HOVER: _hover,
+    types.TEXT_DOCUMENT_DIAGNOSTIC: _diagnostic,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
 }

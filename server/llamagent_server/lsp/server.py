@@ -100,6 +100,13 @@ class Daemon:
             await self._session.close()
 
 
+_DIAGNOSTICS: dict[str, Json] = {
+    "identifier": "llamagent",
+    "interFileDependencies": False,
+    "workspaceDiagnostics": False,
+}
+
+
 def _capabilities(client: Client) -> dict[str, Json]:
     """`ServerCapabilities`, as JSON."""
     incremental = 2
@@ -109,6 +116,7 @@ def _capabilities(client: Client) -> dict[str, Json]:
         "completionProvider": {"triggerCharacters": ["@", "/"]},
         "hoverProvider": True,
         "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)} if client.action_literals else True,
+        **({"diagnosticProvider": _DIAGNOSTICS} if client.pulls_diagnostics else {}),
         "executeCommandProvider": {"commands": [PREFIX + name for name in SERVED]},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
         "experimental": {"llamagent": {"protocol": PROTOCOL_VERSION}},

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
+from llamagent_server.lsp.convert import in_line
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.text import Place, Text
 from llamagent_server.setting_rules import File, Setting, Type
@@ -18,16 +19,13 @@ MOST_CHARS = 64 * 1024
 _LINE = re.compile(r"""\s*["']?(?P<key>[\w-]*)["']?\s*(?:=\s*(?P<value>["']?[\w.-]*))?\Z""")
 
 
-def publish(session: EditorSession, uri: str) -> None:
-    """Say what does not count in the settings file that was opened or changed; take it back when it was closed."""
+def diagnostics(session: EditorSession, uri: str, text: Text) -> list[types.Diagnostic] | None:
+    """What does not count in a settings file; None for any other document."""
     place = _place(session, uri)
     if place is None:
-        return
-    text, document = session.documents.text(uri), session.documents.get(uri)
-    problems = [] if text is None or len(str(text)) > MOST_CHARS else _problems(str(text), *place)
-    found = [] if text is None else [_diagnostic(text, problem) for problem in problems]
-    told = types.PublishDiagnosticsParams(uri, found, document.version if document else None)
-    session.protocol.tell(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, told)
+        return None
+    problems = [] if len(str(text)) > MOST_CHARS else _problems(str(text), *place)
+    return [_diagnostic(text, problem) for problem in problems]
 
 
 def _place(session: EditorSession, uri: str) -> tuple[File, Scope] | None:
@@ -62,20 +60,12 @@ def _diagnostic(text: Text, problem: Problem) -> types.Diagnostic:
     end = line.find("=") if problem.key is not None and "=" in line else len(line)
     end = max(start, len(line[:end].rstrip()))
     severity = types.DiagnosticSeverity.Warning if problem.key is not None else types.DiagnosticSeverity.Error
-    return types.Diagnostic(_span(text, number, start, end), problem.message, severity=severity, source=SOURCE)
+    return types.Diagnostic(in_line(text, number, start, end), problem.message, severity=severity, source=SOURCE)
 
 
-def _span(text: Text, line: int, start: int, end: int) -> types.Range:
-    """Columns are code points; none of our keys has others, but a broken line may."""
-    base = text.offset(Place(line, 0))
-    first, last = text.place(base + start), text.place(base + end)
-    return types.Range(types.Position(*first), types.Position(*last))
-
-
-async def hover(session: EditorSession, params: types.HoverParams) -> types.Hover | None:
-    """What the key on this line does, what it may hold, and where its value now comes from."""
-    place, text = _place(session, params.text_document.uri), session.documents.text(params.text_document.uri)
-    if place is None or text is None:
+async def hover(session: EditorSession, params: types.HoverParams, text: Text) -> list[str] | None:
+    """Paragraphs on the key of this line: what it does, what it may hold, and where its value now comes from."""
+    if _place(session, params.text_document.uri) is None:
         return None
     found = re.match(r"""\s*["']?([\w-]+)["']?\s*(?:=|\Z)""", text.line(params.position.line))
     setting = BY_KEY.get(found[1]) if found else None
@@ -90,13 +80,13 @@ async def hover(session: EditorSession, params: types.HoverParams) -> types.Hove
     ]
     if not setting.workspace_may_set:
         lines.append("A project can never set it.")
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(lines)))
+    return lines
 
 
-def complete(session: EditorSession, params: types.CompletionParams) -> list[types.CompletionItem] | None:
+def complete(session: EditorSession, params: types.CompletionParams, text: Text) -> list[types.CompletionItem] | None:
     """Keys that are not there yet, and values where there are few; None in documents that are no settings files."""
-    place, text = _place(session, params.text_document.uri), session.documents.text(params.text_document.uri)
-    if place is None or text is None:
+    place = _place(session, params.text_document.uri)
+    if place is None:
         return None
     number = params.position.line
     before = text.part(Place(number, 0), Place(number, params.position.character))

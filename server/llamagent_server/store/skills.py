@@ -1,6 +1,6 @@
 """Skills: instructions that the model loads by name, shipped with us, the user's, and a trusted project's.
 
-`<name>.md`, or `<name>/SKILL.md`; the front matter between two lines `---` holds a `description`. A project's skill
+`<name>.md`, or `<name>/SKILL.md`; the header (`skill_headers`) holds a `description`. A project's skill
 stands before the user's of the same name, and that before a shipped one. A project's are in `.llamagent/skills` and in
 `.agents/skills`, where other agents look too. The files beside a SKILL.md are read by `name/path`.
 """
@@ -17,13 +17,13 @@ from llamagent_server.errors import TRUST, UnknownSkill, Untrusted
 from llamagent_server.store import brought, places
 from llamagent_server.store.brought import Brought, Seen
 from llamagent_server.store.places import Place
+from llamagent_server.store.skill_headers import SHOWN_CHARS, read, split
 
 FOLDER = "skills"
 SHARED = ".agents"
 NESTED = "SKILL.md"
 MAX_BYTES = 64 * 1024
 MOST_FILES = 30  # beside a SKILL.md, that are named to the model
-DESCRIPTION_CHARS = 200  # it stands in the system prompt of a model that sees 8192 tokens
 MOST_LOOKED_AT = 1_000
 MOST_SKILLS = 200  # in one folder: each is read before each turn
 PROJECT = "project"
@@ -41,6 +41,7 @@ class Skill:
     source: str
     text: str
     folder: Path | None = None  # with no link in it; what lies there belongs to the skill
+    problem: str | None = None  # why its header could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,15 @@ def read_skills(project: Path | None, seen: Seen = brought.every) -> Shelf:
         found += _kept(places.project_place(project).below(FOLDER), PROJECT, root)
     new = [item for item in found if isinstance(item, Skill) and item.source == PROJECT and not seen(_brought(item))]
     skills = {item.name: item for item in found if isinstance(item, Skill) and item not in new}
-    problems = [item for item in found if isinstance(item, str)]
+    problems = [item if isinstance(item, str) else _unread(item) for item in found]
     problems += [f"The skill {skill.name} {NEW}." for skill in new]
-    return Shelf(dict(sorted(skills.items())), tuple(problems), frozenset(skill.name for skill in new), seen)
+    return Shelf(
+        dict(sorted(skills.items())), tuple(filter(None, problems)), frozenset(skill.name for skill in new), seen
+    )
+
+
+def _unread(skill: Skill) -> str:
+    return f"The header of the skill {skill.name} is not read: {skill.problem}." if skill.problem else ""
 
 
 def skills_brought(project: Path) -> tuple[Brought, ...]:
@@ -196,35 +203,9 @@ def _file_beside(skill: Skill, path: str) -> tuple[str, str]:
 
 
 def _skill(name: str, source: str, content: str, folder: Path | None = None) -> Skill:
-    header, text = split_front_matter(content)
-    described = header.get("description") or next((line.strip("# ") for line in text.splitlines() if line.strip()), "")
+    yaml, text = split(content)
+    header = read(yaml or "")
+    described = header.text("description") or next((line.strip("# ") for line in text.splitlines() if line.strip()), "")
     line = " ".join(described.split())
-    short = line if len(line) <= DESCRIPTION_CHARS else line[: DESCRIPTION_CHARS - 1] + "…"
-    return Skill(name, short, source, text.strip(), folder)
-
-
-def split_front_matter(content: str) -> tuple[dict[str, str], str]:
-    """The `key: value` lines between a first line `---` and the next one, and the rest.
-
-    A value may be quoted, and go on in indented lines; nested values are no concern of ours.
-    """
-    lines = content.splitlines()
-    if not lines or lines[0].rstrip() != "---":
-        return {}, content
-    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), None)
-    if end is None:
-        return {}, content
-    header: dict[str, str] = {}
-    key = ""
-    for line in lines[1:end]:
-        if line[:1].isspace() and key:
-            header[key] = f"{header[key]} {line.strip()}".strip()
-        elif match := re.match(r"([A-Za-z][\w-]*)[ \t]*:(.*)", line):
-            key, value = match.group(1).lower(), match.group(2).strip()
-            header[key] = "" if value in (">", "|", ">-", "|-") else value
-    return {key: _unquoted(value) for key, value in header.items()}, "\n".join(lines[end + 1 :])
-
-
-def _unquoted(value: str) -> str:
-    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
+    short = line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
+    return Skill(name, short, source, text.strip(), folder, header.problem)
