@@ -1,4 +1,5 @@
-/** Runs the Mocha tests in the extension host of a real VS Code (code-server), and ends with their result. */
+/** Runs the Mocha tests in the extension host of a real VS Code (code-server), and ends with their result. With
+ * LLAMAGENT_TEST_GREP only those whose names match it. */
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +27,7 @@ async function main(): Promise<number> {
       void page.exposeFunction("codeAutomationLog", (_: string, args: unknown[]) => {
         const line = format(...args);
         seen.summary ||= /^\s*\d+ passing/m.test(line);
-        if (!/^%c|\[(Extension Host|LocalProcess)|marketplace/i.test(line)) {
+        if (!/^%c|^(Resolv|Creating|Updating)|open-vsx|^Canceled|^\[|marketplace/i.test(line)) {
           process.stdout.write(`${line}\n`);
         }
       });

@@ -3,7 +3,9 @@
 import * as vscode from "vscode";
 
 import { lineHunks, splitLines } from "../text/linediff";
+import { lineEnds, plain } from "../text/lineends";
 import { merge } from "../text/merge";
+import { exists, isGone } from "./live";
 import type { ProposedFile } from "./proposal";
 
 /** What to put where; `text` has line feeds only, and is null where the file goes. */
@@ -43,6 +45,9 @@ async function plan(file: ProposedFile, wanted: string): Promise<Planned | null 
       return null;
     }
     return (await exists(file.uri)) ? `stale: ${file.name} exists by now` : { file, document: null, text: theirs };
+  }
+  if (await isGone(file.uri)) {
+    return `stale: ${file.name} is not there any more`;
   }
   const document = await vscode.workspace.openTextDocument(file.uri);
   const current = plain(document.getText());
@@ -85,25 +90,4 @@ function smallEdits(document: vscode.TextDocument, text: string): vscode.TextEdi
     const range = new vscode.Range(position(hunk.aFirst), position(hunk.aEnd));
     return vscode.TextEdit.replace(range, after.slice(hunk.bFirst, hunk.bEnd).join(""));
   });
-}
-
-function plain(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
-}
-
-/** The line ends of `like` for a text that has line feeds. */
-function lineEnds(text: string, like: string): string {
-  return like.includes("\r\n") ? text.replace(/\n/g, "\r\n") : text;
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch (problem) {
-    if (problem instanceof vscode.FileSystemError && problem.code === "FileNotFound") {
-      return false;
-    }
-    throw problem;
-  }
 }

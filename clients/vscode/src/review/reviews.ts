@@ -5,7 +5,8 @@ import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult } from "vscode-
 
 import { put, TOOK_BACK } from "./apply";
 import { ReviewDocuments } from "./documents";
-import { type Proposal, readProposal, Unreviewable } from "./proposal";
+import { Lately } from "./live";
+import { type Proposal, readProposal, refreshed, Unreviewable } from "./proposal";
 import { closeTab, isOpen, openTab } from "./tab";
 import { Typing } from "./typing";
 
@@ -13,12 +14,15 @@ import { Typing } from "./typing";
 export type Answer = ApplyWorkspaceEditResult & { stop?: true; failed?: true };
 
 interface Review {
+  /** For the text that was there when it came; from its turn on for the text of that moment. */
   proposal: Proposal;
   answer: (result: Answer) => void;
   /** Once true, every later decision does nothing. */
   decided: boolean;
   /** Whether it had its turn to be shown. */
   presented: boolean;
+  /** Done once its documents are there; rejected where the proposal cannot be made on the live text. */
+  prepared: Promise<void> | undefined;
   /** Whether its tab was seen open: only then can closing it mean no. */
   shown: boolean;
 }
@@ -31,10 +35,13 @@ export interface PendingReview {
 export class Reviews implements vscode.Disposable {
   private readonly documents = new ReviewDocuments();
   private readonly typing = new Typing();
+  private readonly lately = new Lately();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable;
   private open: Review[] = [];
+  private reading: Promise<unknown> = Promise.resolve();
   private acceptingTurn = false;
+  private era = 0; // of the daemon whose proposals count
 
   readonly onDidChange = this.changed.event;
 
@@ -42,7 +49,7 @@ export class Reviews implements vscode.Disposable {
     const tabs = vscode.window.tabGroups.onDidChangeTabs((event) => {
       this.tabsChanged(event);
     });
-    this.disposables = vscode.Disposable.from(this.documents.register(), this.typing, this.changed, tabs);
+    this.disposables = vscode.Disposable.from(this.documents.register(), this.typing, this.lately, this.changed, tabs);
   }
 
   dispose(): void {
@@ -61,17 +68,27 @@ export class Reviews implements vscode.Disposable {
 
   /** The answer to `workspace/applyEdit`. Never throws: a problem is a no with its reason. */
   async receive(params: ApplyWorkspaceEditParams, token: vscode.CancellationToken): Promise<Answer> {
+    const { era } = this;
+    const read = this.reading.then(() => readProposal(params, this.lately));
+    this.reading = read.catch(() => undefined); // the next one is read after this one, so that they keep their order
     let proposal: Proposal;
     try {
-      proposal = await readProposal(params);
+      proposal = await read;
     } catch (problem) {
-      if (!(problem instanceof Unreviewable)) {
-        this.log.error(problem instanceof Error ? problem : String(problem));
-      }
-      return failed(problem instanceof Error ? problem.message : String(problem));
+      return failed(this.wordsOf(problem));
+    }
+    if (era !== this.era) {
+      return refused("the daemon that proposed it is gone");
     }
     return new Promise((answer) => {
-      const review = { proposal, answer, decided: false, presented: false, shown: false };
+      const review: Review = {
+        proposal,
+        answer,
+        decided: false,
+        presented: false,
+        prepared: undefined,
+        shown: false,
+      };
       this.open.push(review);
       token.onCancellationRequested(() => void this.settle(review, refused("the proposal was withdrawn")));
       if (token.isCancellationRequested) {
@@ -90,14 +107,16 @@ export class Reviews implements vscode.Disposable {
       return;
     }
     review.decided = true;
-    const { files } = review.proposal;
-    const wanted = files.map((file) => this.documents.wanted(file.right));
     let problem: string | null;
     try {
-      problem = await put(files, wanted);
+      await this.prepare(review);
+      const { files } = review.proposal;
+      problem = await put(
+        files,
+        files.map((file) => this.documents.wanted(file.right)),
+      );
     } catch (error) {
-      this.log.error(error instanceof Error ? error : String(error));
-      problem = error instanceof Error ? error.message : String(error);
+      problem = this.wordsOf(error);
     }
     if (problem !== null) {
       void vscode.window.showWarningMessage(vscode.l10n.t("The edit was not applied: {0}", problem));
@@ -153,6 +172,7 @@ export class Reviews implements vscode.Disposable {
 
   rejectAll(reason: string): void {
     this.acceptingTurn = false;
+    this.era += 1;
     for (const review of [...this.open]) {
       void this.settle(review, refused(reason));
     }
@@ -169,9 +189,6 @@ export class Reviews implements vscode.Disposable {
       return;
     }
     review.presented = true;
-    for (const file of review.proposal.files) {
-      this.documents.put(file.left, file.base, file.right, file.proposed);
-    }
     if (this.acceptingTurn) {
       await this.accept(review.proposal.id);
       return;
@@ -180,15 +197,31 @@ export class Reviews implements vscode.Disposable {
     await this.openTabOf(review);
   }
 
+  /** Puts the proposal, made on the text as it is now, where the diff and the decision read it. Once; throws. */
+  private async prepare(review: Review): Promise<void> {
+    review.prepared ??= refreshed(review.proposal).then((proposal) => {
+      review.proposal = proposal;
+      for (const file of proposal.files) {
+        this.documents.put(file.left, file.base, file.right, file.proposed);
+      }
+    });
+    await review.prepared;
+  }
+
   private async openTabOf(review: Review): Promise<void> {
     if (review.decided) {
       return;
     }
     try {
+      await this.prepare(review);
+    } catch (problem) {
+      await this.settle(review, failed(this.wordsOf(problem)));
+      return;
+    }
+    try {
       await openTab(review.proposal);
     } catch (problem) {
-      // The card and the commands can still decide it.
-      this.log.error(problem instanceof Error ? problem : String(problem));
+      this.wordsOf(problem); // the card and the commands can still decide it
       return;
     }
     review.shown = true;
@@ -198,13 +231,11 @@ export class Reviews implements vscode.Disposable {
   }
 
   private tabsChanged(event: vscode.TabChangeEvent): void {
-    const review = this.open[0];
-    if (review === undefined || review.decided) {
-      return;
-    }
-    review.shown ||= isOpen(review.proposal);
-    if (review.shown && event.closed.length > 0 && !isOpen(review.proposal)) {
-      void this.settle(review, refused("the person closed the review"));
+    for (const review of this.open.filter(({ decided }) => !decided)) {
+      review.shown ||= isOpen(review.proposal);
+      if (review.shown && event.closed.length > 0 && !isOpen(review.proposal)) {
+        void this.settle(review, refused("the person closed the review"));
+      }
     }
   }
 
@@ -220,11 +251,24 @@ export class Reviews implements vscode.Disposable {
     review.answer(result);
     this.open = this.open.filter((other) => other !== review);
     this.changed.fire();
-    await closeTab(review.proposal);
+    try {
+      await review.prepared?.catch(() => undefined); // told by who needed it
+      await closeTab(review.proposal);
+    } catch (problem) {
+      this.wordsOf(problem); // the next review does not wait for a tab that stays
+    }
     for (const file of review.proposal.files) {
       this.documents.drop(file.left, file.right);
     }
     await this.presentNext();
+  }
+
+  /** For the model and the person; what nobody expected is logged. */
+  private wordsOf(problem: unknown): string {
+    if (!(problem instanceof Unreviewable)) {
+      this.log.error(problem instanceof Error ? problem : String(problem));
+    }
+    return problem instanceof Error ? problem.message : String(problem);
   }
 }
 

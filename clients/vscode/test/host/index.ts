@@ -6,6 +6,10 @@ import Mocha from "mocha";
 
 export function run(): Promise<void> {
   const mocha = new Mocha({ ui: "bdd", timeout: 60_000, color: false });
+  const words = process.env["LLAMAGENT_TEST_GREP"];
+  if (words !== undefined) {
+    mocha.grep(words);
+  }
   mocha.addFile(join(__dirname, "suite.js"));
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {

@@ -3,6 +3,7 @@
 import * as assert from "node:assert/strict";
 
 import { lineHunks, splitLines } from "../../src/text/linediff";
+import { shifted } from "../../src/text/lineshift";
 import { merge } from "../../src/text/merge";
 import { applyEdits } from "../../src/text/textedit";
 import { visible } from "../../src/text/visible";
@@ -74,6 +75,42 @@ describe("three-way merges", () => {
     it(name, () => {
       assert.equal(merge(base, ours, theirs), expected);
       assert.equal(merge(base, theirs, ours), expected);
+    });
+  }
+});
+
+describe("edits for an older text", () => {
+  const edit = { range: { start: at(5, 1), end: at(6, 2) }, newText: "" };
+  const cases: [string, Parameters<typeof shifted>[1], number | null][] = [
+    ["nothing changed", [], 5],
+    ["a line more above", [{ first: 0, last: 0, lines: 2 }], 6],
+    ["two lines less above", [{ first: 1, last: 3, lines: 1 }], 3],
+    ["something below", [{ first: 7, last: 9, lines: 1 }], 5],
+    ["its first line", [{ first: 5, last: 5, lines: 1 }], null],
+    ["its last line", [{ first: 6, last: 6, lines: 3 }], null],
+    ["lines that reach into it", [{ first: 2, last: 5, lines: 1 }], null],
+    [
+      "where it is after the change before",
+      [
+        { first: 0, last: 0, lines: 3 },
+        { first: 8, last: 8, lines: 1 },
+      ],
+      null,
+    ],
+    [
+      "where it was before the change before",
+      [
+        { first: 0, last: 0, lines: 3 },
+        { first: 5, last: 5, lines: 1 },
+      ],
+      7,
+    ],
+  ];
+  for (const [name, changes, first] of cases) {
+    it(name, () => {
+      const moved = shifted([edit], changes);
+      assert.equal(moved === null ? null : moved[0]?.range.start.line, first);
+      assert.equal(moved === null ? null : (moved[0]?.range.end.line ?? 0) - 1, first);
     });
   }
 });

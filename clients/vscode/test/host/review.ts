@@ -122,6 +122,23 @@ describe("a review", () => {
     assert.match(resolved.reason ?? "", /stale/);
   });
 
+  it("is shown although the person types elsewhere in the file when the edit comes", async () => {
+    const file = new File("a\nb\nc\n");
+    await file.show();
+    const talking = await start([{ ...edit(file, "c", "C"), delay: 0.3 }, done]);
+    const asked = talking.ask();
+    let typed = 0;
+    while (talking.parts.reviews.pending().length === 0 && talking.of("edit.resolved").length === 0) {
+      await vscode.commands.executeCommand("default:type", { text: "x" });
+      typed += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await talking.review();
+    await accept();
+    await asked;
+    assert.equal(await file.text(), `${"x".repeat(typed)}a\nb\nC\n`);
+  });
+
   it("creates a file, and one undo takes it away again", async () => {
     const file = new File(null);
     const talking = await start([call("write_file", { path: file.name, content: "new\n" }), done]);

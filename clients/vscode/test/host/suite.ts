@@ -2,4 +2,5 @@
 
 import "./pure";
 import "./review";
+import "./queue";
 import "./life";

@@ -1,0 +1,221 @@
+/** Several proposals at once, and texts that change under them: each is answered once, and shown for the live text. */
+
+import * as assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+
+import * as vscode from "vscode";
+import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
+
+import type { Parts } from "../../src/parts";
+import type { Answer } from "../../src/review/reviews";
+import { until } from "../harness/waiting";
+import { extensionParts, File, reviewTabs } from "./agent";
+
+interface Line {
+  file: File;
+  line: number;
+  text: string;
+  version?: number | null;
+}
+
+let named = 0;
+
+/** A proposal of the daemon's kind: each row replaces the whole line `line`. */
+function proposal(...rows: Line[]): ApplyWorkspaceEditParams {
+  const annotation = `llamagent:queue-${String(named++)}`;
+  return {
+    label: rows.map(({ file }) => file.name).join(", "),
+    edit: {
+      documentChanges: rows.map(({ file, line, text, version = null }) => ({
+        textDocument: { uri: file.uri.toString(), version },
+        edits: [
+          {
+            range: { start: { line, character: 0 }, end: { line, character: 1 } },
+            newText: text,
+            annotationId: annotation,
+          },
+        ],
+      })),
+      changeAnnotations: { [annotation]: { label: "", needsConfirmation: true } },
+    },
+  };
+}
+
+const idOf = ({ edit }: ApplyWorkspaceEditParams): string =>
+  (Object.keys(edit.changeAnnotations ?? {})[0] ?? "").replace("llamagent:", "");
+
+async function type(file: File, line: number, text: string): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(file.uri, new vscode.Position(line, 0), text);
+  assert.ok(await vscode.workspace.applyEdit(edit));
+}
+
+describe("proposals in a queue", () => {
+  let parts: Parts;
+  const token = new vscode.CancellationTokenSource();
+  const receive = (params: ApplyWorkspaceEditParams): Promise<Answer> => parts.reviews.receive(params, token.token);
+  const waits = (count: number): Promise<void> =>
+    until(`${String(count)} reviews`, () => parts.reviews.pending().length === count);
+  const shows = (file: File): Promise<void> =>
+    until("the review's tab", () => reviewTabs().some(({ label }) => label.includes(file.name)));
+  const shown = (file: File): string =>
+    vscode.workspace.textDocuments
+      .find(({ uri }) => uri.scheme === "llamagent-proposed" && uri.path.endsWith(file.name))
+      ?.getText() ?? "nothing";
+
+  beforeEach(async () => {
+    parts = await extensionParts();
+  });
+
+  afterEach(async () => {
+    parts.reviews.rejectAll("the test is over");
+    await until("the tabs to go", () => reviewTabs().length === 0);
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+  });
+
+  it("one is shown at a time, the next one on the text that the first one left", async () => {
+    const file = new File("a\nb\nc\nd\ne\n");
+    const first = receive(proposal({ file, line: 0, text: "A" }));
+    await shows(file);
+    const second = receive(proposal({ file, line: 4, text: "E" }));
+    await waits(2);
+    assert.equal(reviewTabs().length, 1);
+    await parts.reviews.accept();
+    assert.deepEqual(await first, { applied: true });
+    await until("the second one's text", () => shown(file) === "A\nb\nc\nd\nE\n");
+    await parts.reviews.accept();
+    assert.deepEqual(await second, { applied: true });
+    assert.equal(await file.text(), "A\nb\nc\nd\nE\n");
+  });
+
+  it("one that was not shown yet can be accepted, and is answered", async () => {
+    const one = new File("a\n");
+    const two = new File("b\n");
+    const first = receive(proposal({ file: one, line: 0, text: "A" }));
+    await shows(one);
+    const params = proposal({ file: two, line: 0, text: "B" });
+    const second = receive(params);
+    await waits(2);
+    await parts.reviews.accept(idOf(params));
+    assert.deepEqual(await second, { applied: true });
+    assert.equal(await two.text(), "B\n");
+    await parts.reviews.reject();
+    assert.deepEqual(await first, { applied: false });
+    assert.equal(await one.text(), "a\n");
+  });
+
+  it("one that was not shown yet is refused with the reason where it cannot be made any more", async () => {
+    const one = new File("a\n");
+    const two = new File("b\n");
+    const first = receive(proposal({ file: one, line: 0, text: "A" }));
+    await shows(one);
+    const params = proposal({ file: two, line: 0, text: "B" });
+    const second = receive(params);
+    await waits(2);
+    await type(two, 0, "typed ");
+    await parts.reviews.accept(idOf(params));
+    const { applied, failureReason } = await second;
+    assert.equal(applied, false);
+    assert.match(failureReason ?? "", /stale/);
+    assert.equal(await two.text(), "typed b\n");
+    await parts.reviews.reject();
+    await first;
+  });
+
+  it("one whose lines were changed while it waited is refused without being shown", async () => {
+    const file = new File("a\nb\n");
+    const first = receive(proposal({ file, line: 0, text: "A" }));
+    await shows(file);
+    const second = receive(proposal({ file, line: 0, text: "Ä" }));
+    await waits(2);
+    await parts.reviews.accept();
+    await first;
+    assert.match((await second).failureReason ?? "", /stale/);
+    assert.equal(await file.text(), "A\nb\n");
+  });
+
+  it("one that only says what is there by now is refused with that reason", async () => {
+    const file = new File("a\nb\n");
+    const first = receive(proposal({ file, line: 0, text: "A" }));
+    await shows(file);
+    const second = receive(proposal({ file, line: 0, text: "A" }));
+    await waits(2);
+    await parts.reviews.accept();
+    await first;
+    assert.match((await second).failureReason ?? "", /already/);
+  });
+
+  it("one is refused, and not two answered, however often it is decided", async () => {
+    const file = new File("a\n");
+    const params = proposal({ file, line: 0, text: "A" });
+    const answer = receive(params);
+    await shows(file);
+    const id = idOf(params);
+    const { reviews } = parts;
+    await Promise.all([
+      reviews.reject("no", id),
+      reviews.accept(id),
+      reviews.acceptTurn(id),
+      reviews.rejectAndStop(id),
+    ]);
+    assert.deepEqual(await answer, { applied: false, failureReason: "no" });
+    assert.equal(await file.text(), "a\n");
+  });
+
+  it("one whose file was removed meanwhile is answered with the reason", async () => {
+    const one = new File("a\n");
+    const two = new File("b\n");
+    const first = receive(proposal({ file: one, line: 0, text: "A" }));
+    await shows(one);
+    const params = proposal({ file: two, line: 0, text: "B" });
+    const second = receive(params);
+    await waits(2);
+    await vscode.workspace.fs.delete(two.uri);
+    await until("the file to go", () => !existsSync(two.path));
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    await first; // its tab was closed
+    const { applied, failureReason } = await second;
+    assert.equal(applied, false);
+    assert.match(failureReason ?? "", /not there any more/);
+    assert.ok(!existsSync(two.path));
+  });
+
+  for (const [name, at, expected] of [
+    ["above", 0, "typed\na\nb\nC\n"],
+    ["below", 3, "a\nb\nC\ntyped\n"],
+  ] as const) {
+    it(`an edit for the text before a keystroke ${name} is shown where its line is by now`, async () => {
+      const file = new File("a\nb\nc\n");
+      await file.show();
+      const { version } = await file.document();
+      await type(file, at, "typed\n");
+      const answer = receive(proposal({ file, line: 2, text: "C", version }));
+      await until("the review's text", () => shown(file) === expected);
+      await parts.reviews.accept();
+      assert.deepEqual(await answer, { applied: true });
+      assert.equal(await file.text(), expected);
+    });
+  }
+
+  it("an edit for the text before a keystroke in the same line is refused as stale", async () => {
+    const file = new File("a\nb\nc\n");
+    await file.show();
+    const { version } = await file.document();
+    await type(file, 2, "typed ");
+    const { applied, failureReason } = await receive(proposal({ file, line: 2, text: "C", version }));
+    assert.equal(applied, false);
+    assert.match(failureReason ?? "", /stale/);
+    assert.equal(await file.text(), "a\nb\ntyped c\n");
+  });
+
+  it("an edit of a file that was opened and typed in meanwhile is merged", async () => {
+    const file = new File("a\nb\nc\n");
+    await file.show();
+    await type(file, 0, "typed\n");
+    const answer = receive(proposal({ file, line: 2, text: "C" }));
+    await until("the review's text", () => shown(file) === "typed\na\nb\nC\n");
+    await parts.reviews.accept();
+    assert.deepEqual(await answer, { applied: true });
+  });
+});
