@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from llamagent_server.agent.ports import Consent, ConsentDecision
+from llamagent_server.agent.ports import Consent, ConsentDecision, ModelInfo
+from llamagent_server.agent.stalling import ANNOUNCED, ASKED_AGAIN, announces
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import Reply
 from llamagent_server.core.transcript import Transcript
@@ -146,3 +147,104 @@ async def test_a_rejected_edit_in_turns_with_a_read_is_a_circle() -> None:
     result = await desk.ask().result()
     assert len(desk.editor.reviewed) == 1
     assert result.stop_reason is StopReason.STEP_LIMIT
+
+
+# --- Talk instead of work --------------------------------------------------------------------------------------------
+
+GOING_TO = "Okay. I will now read the file `a`."
+WHICH = "There are two of them. Which file should I change?"
+
+
+async def test_an_announcement_without_a_call_is_answered_once_and_the_work_goes_on() -> None:
+    desk = Desk([reply(GOING_TO), read("a"), reply("It holds A.")], texts=TEXTS)
+    result = await desk.ask().result()
+    assert (result.answer, result.stop_reason, result.steps) == ("It holds A.", StopReason.ANSWERED, 3)
+    assert decisions(desk) == ["nudge", "allow"]
+    assert desk.model.requests[1].messages[-1].content == ANNOUNCED
+
+
+async def test_announcements_again_and_again_are_stopped_with_what_was_done() -> None:
+    desk = Desk([reply(GOING_TO), read("a"), reply("Now I'll edit it."), reply("never asked for")], texts=TEXTS)
+    result = await desk.ask().result()
+    assert result.stop_reason is StopReason.STEP_LIMIT
+    assert result.answer == (
+        "Stopped: the model says again and again what it will do, and does nothing. Say what it should do instead, or "
+        "give it what it is missing. Done so far: 0 of 0 edits accepted, 0 commands run."
+    )
+    assert decisions(desk) == ["nudge", "allow", "stop"]
+    assert desk.conversation.session.messages[-1].content == "Now I'll edit it."
+
+
+async def test_a_question_that_the_person_has_answered_is_not_put_to_them_again() -> None:
+    desk = Desk([reply(WHICH), reply("Which file should I change?"), read("a"), reply("It holds A.")], texts=TEXTS)
+    assert (await desk.ask().result()).answer == WHICH
+    result = await desk.ask("Change a.").result()
+    assert (result.answer, result.stop_reason) == ("It holds A.", StopReason.ANSWERED)
+    assert decisions(desk) == ["nudge", "allow"]
+    assert desk.model.requests[2].messages[-1].content == ASKED_AGAIN
+
+
+async def test_the_same_question_after_that_ends_the_turn() -> None:
+    desk = Desk([reply(WHICH)] * 3)
+    await desk.ask().result()
+    result = await desk.ask("Change a.").result()
+    assert result.stop_reason is StopReason.STEP_LIMIT
+    assert result.answer.startswith("Stopped: the model asks again and again what you have answered. Say what")
+    assert len(desk.model.requests) == 3
+
+
+async def test_a_model_asked_by_schema_that_only_talks_is_told_the_same() -> None:
+    said = ['{"answer": "Let me check the file."}', '{"tool": "read_file", "arguments": {"path": "a"}}']
+    desk = Desk(
+        [*map(reply, said), reply('{"answer": "It holds A."}')],
+        texts=TEXTS,
+        info=ModelInfo("m", capabilities=frozenset({"completion"})),
+    )
+    assert (await desk.ask().result()).answer == "It holds A."
+    assert decisions(desk) == ["repair", "nudge", "allow"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Which file should I change?",
+        "The function adds two numbers. Let me know if you need more.",
+        "I changed the file. I will wait for your answer.",
+        "I will not change this file.",
+        "To fix it, I would change the sign. Should I do that?",
+        "You will need to run the tests.",
+        "The loop reads: I will now read the file, then stops.",
+        "He said: let me in",
+        "The plan:\n1. I will read the file.\n2. I will change the sign.",
+        "Here is the plan. " + "It has many steps. " * 40 + "Then I will run the tests.",
+        "Done.",
+        "Ich werde oft gefragt, was das tut: es zählt.",
+    ],
+)
+async def test_what_is_an_answer_is_taken_as_one(answer: str) -> None:
+    desk = Desk([reply(answer)])
+    result = await desk.ask().result()
+    assert (result.answer, result.stop_reason, result.steps) == (answer, StopReason.ANSWERED, 1)
+
+
+@pytest.mark.parametrize("answer", ["4", "Done.", "It holds A. It is the first letter of the alphabet."])
+async def test_the_same_answer_in_two_turns_is_no_circle(answer: str) -> None:
+    desk = Desk([reply(answer), reply(answer)])
+    await desk.ask("what is 2+2").result()
+    assert (await desk.ask("what is 2+2").result()).stop_reason is StopReason.ANSWERED
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "I'll look at the code first.",
+        "First, let me search for the function:",
+        "Sure! I am going to fix the bug in `a.py`.",
+        "The bug is in line 3.\n\nNow I will update the test…",
+        "**Let me run the tests.**",
+        "Je vais maintenant lire le fichier.",
+        "Ich werde jetzt die Datei lesen.",
+    ],
+)
+def test_what_announces_is_known(saying: str) -> None:
+    assert announces(saying)

@@ -12,6 +12,8 @@ from llamagent_server.agent.road import Road
 from llamagent_server.agent.roads import choose_road, learn_schema_road, road
 from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
+from llamagent_server.agent.stalling import Stall, stall_in
+from llamagent_server.agent.stopping import stop_turn
 from llamagent_server.agent.toolcalls import batches, finish, settle
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import (
@@ -27,6 +29,7 @@ from llamagent_server.core.messages import AssistantMessage, UserMessage
 from llamagent_server.errors import LlamagentError, ModelFailed
 
 MAX_NUDGES = 2
+MAX_STALLS = 1
 
 
 async def run_turn(session: Session, turn: TurnState, text: str, shown: str, files: tuple[str, ...]) -> TurnResult:
@@ -80,6 +83,8 @@ async def _steps(session: Session, turn: TurnState) -> tuple[StopReason, str]:
             if nudge.lost and nudges == MAX_NUDGES and road(session, turn.settings) is Road.NATIVE:
                 why = f"{turn.settings.model} wrote nothing usable twice in a row"
                 await learn_schema_road(session, turn.settings, why)
+        elif not turn.steering and (stall := stall_in(session, step.reply)) is not None:
+            _stalled(session, turn, step, stall)
         else:
             session.add(AssistantMessage(step.reply.content, step.reply.tool_calls, step.reply.thinking))
             for calls in batches(session, step.reply.tool_calls):
@@ -99,6 +104,16 @@ def _enough(session: Session, step: Step, nudge: Nudge, said: str) -> tuple[Stop
         session.trace.emit(Notice(Level.WARNING, "The answer is longer than the model can give; its end is missing."))
         return StopReason.ANSWERED, said
     raise ModelFailed("The model gave no usable reply three times in a row.", hint=nudge.hint, detail=nudge.text)
+
+
+def _stalled(session: Session, turn: TurnState, step: Step, stall: Stall) -> None:
+    """The model talks instead of working: told once in a turn, then stopped."""
+    turn.stalls += 1
+    if turn.stalls > MAX_STALLS:
+        session.add(AssistantMessage(step.reply.content, (), step.reply.thinking))
+        stop_turn(session, turn, stall.words)
+    else:
+        _keep_nudge(session, step, stall.nudge)
 
 
 def _keep_nudge(session: Session, step: Step, nudge: str) -> None:

@@ -11,7 +11,8 @@ from llamagent_server.settings import Settings
 
 @dataclass
 class TurnState:
-    """`changes` counts accepted edits and commands that ran; `stop` is why the turn ends after this step."""
+    """`changes` counts accepted edits and commands that ran, `stalls` the replies that only talked; `stop` is why the
+    turn ends after this step."""
 
     id: str
     mode: Mode
@@ -23,6 +24,7 @@ class TurnState:
     edits_tried: int = 0
     edits_made: int = 0
     commands_run: int = 0
+    stalls: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     notices: tuple[str, ...] = ()  # told when the turn begins
     steering: list[str] = field(default_factory=list)

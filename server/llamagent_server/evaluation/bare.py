@@ -46,6 +46,7 @@ def _no_nudges() -> None:
     from llamagent_server.agent import loop
 
     _replace(loop, "nudge_for", lambda _: None)
+    _replace(loop, "stall_in", lambda *_: None)
 
 
 def _replace(owner: object, name: str, by: Callable[..., object]) -> None:
