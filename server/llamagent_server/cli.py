@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2
 FAILED = 1
+_WORKDIR = "LLAMAGENT_WORKDIR"
 _OWN_FLAGS = ("-h", "--help", "--version")  # of no command
 
 # Settings that the command line may set: flags, the setting's name, its type, its help.
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # argparse has said what is wrong, or has shown the help
         return int(ended.code or 0)
     command: Command = parsed.row
-    if (problem := _bad_override(parsed)) is not None:
+    if (problem := _bad_override(parsed) or _no_folder(parsed)) is not None:
         return _wrong(problem)
     try:
         return command.run(parsed)
@@ -150,9 +151,18 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    words = "the project's folder (default: what LLAMAGENT_WORKDIR names, else this one)"
-    default = os.environ.get("LLAMAGENT_WORKDIR") or "."
-    parser.add_argument("--dir", "--workspace", type=_folder, default=default, metavar="D", help=words)
+    words = f"the project's folder (default: what {_WORKDIR} names, else this one)"
+    parser.add_argument("--dir", "--workspace", type=_folder, metavar="D", help=words)
+
+
+def _no_folder(given: argparse.Namespace) -> str | None:
+    """Settle which folder is meant where none was named; what is wrong with it, None where nothing is."""
+    if "dir" in given and given.dir is None:
+        named = os.environ.get(_WORKDIR) or "."
+        given.dir = Path(named).resolve()
+        if not given.dir.is_dir():
+            return f"{_WORKDIR} names {named!r}, which is no folder"
+    return None
 
 
 def _add_log_file(parser: argparse.ArgumentParser) -> None:

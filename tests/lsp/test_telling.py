@@ -72,6 +72,17 @@ async def test_a_turn_is_one_progress_with_one_line_a_step() -> None:
     assert progress._bars == {}
 
 
+async def test_a_wait_for_a_model_is_said_in_the_progress() -> None:
+    loop = Loopback()
+    progress = Progress(loop.protocol, client(SHOWS_PROGRESS))
+    progress.attach("t", lambda: None, "mine")
+    wait = Notice(Level.INFO, "Waiting for the model, 30 s.")
+    for event in events((0, TurnStarted("Go", "m")), (1, ModelRequested("r", "qwen", 10, 1)), (1, wait), (1, ended())):
+        progress(event)
+    values = [params["value"] for params in loop.sent_params("$/progress")]
+    assert values[2]["message"] == "Step 1: Waiting for the model, 30 s."
+
+
 async def test_nothing_is_sent_before_the_client_knows_the_token() -> None:
     go = asyncio.Event()
 

@@ -127,7 +127,9 @@ async def test_an_embedded_engine_that_is_not_installed(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     found = await findings(Settings(provider=Provider.EMBEDDED, model=EMBEDDED_MODEL), tmp_path)
     assert failed(found) == ["The embedded engine (the Python package xllamacpp) is not installed."]
-    assert found[-1].todo
+    # True wherever it was installed from: this Python is the one that runs the daemon, and the package is on PyPI.
+    assert found[-1].todo.endswith(f"{sys.executable} -m pip install xllamacpp")
+    assert "llamagent-server[" not in found[-1].todo
 
 
 async def test_settings_problems_are_told(tmp_path: Path) -> None:

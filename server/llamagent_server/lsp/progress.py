@@ -8,7 +8,15 @@ from itertools import count
 
 from lsprotocol import types
 
-from llamagent_server.core.events import EditProposed, Event, ModelRequested, ToolStarted, TurnEnded, TurnStarted
+from llamagent_server.core.events import (
+    EditProposed,
+    Event,
+    ModelRequested,
+    Notice,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.protocol import StrictProtocol
@@ -112,6 +120,8 @@ class Progress:
                 self._report(bar, event.step, name)
             case EditProposed(files=files):
                 self._report(bar, event.step, ", ".join(file.uri.rsplit("/", 1)[-1] for file in files))
+            case Notice(text=text):  # such as a wait for a model that is being loaded
+                self._report(bar, event.step, text)
             case TurnEnded():
                 self.send(bar, types.WorkDoneProgressEnd())
                 self.forget(event.turn)

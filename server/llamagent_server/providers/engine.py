@@ -6,6 +6,7 @@ import os
 import queue
 import re
 import secrets
+import shlex
 import sys
 import threading
 from collections import deque
@@ -22,7 +23,8 @@ from llamagent_server.processes.threads import Cancel, start
 from llamagent_server.providers.engine_program import SAYS
 
 PACKAGE = "xllamacpp"
-INSTALL = "Install the extra: pip install 'llamagent-server[embedded]'."
+# True for a clone, a wheel and the extension alike: each runs in some Python, and this is that one.
+INSTALL = f"Install it into the Python that runs llamagent: {shlex.quote(sys.executable)} -m pip install {PACKAGE}"
 _PROGRAM = Path(__file__).with_name("engine_program.py")
 _SAID = re.compile(rf"{SAYS} (ready|failed) (.*)")
 _STAMP = re.compile(r"^[\d.]+ (?=[EWID] )")

