@@ -71,7 +71,7 @@ async def test_answers_twice_and_to_nobody_and_cancels_of_nothing_change_nothing
     assert await loopback.protocol.ask("some/question", {}, lambda value: value) == "yes"
 
 
-async def test_a_message_of_fifty_megabytes_is_read() -> None:
+async def test_a_message_of_fifty_megabytes_is_read_and_a_document_of_that_size_is_not_kept() -> None:
     loopback = Loopback()
     text = "x" * 50_000_000
     loopback.protocol.fm.features["textDocument/didOpen"] = lambda params: loopback.documents.open(params.text_document)
@@ -80,4 +80,11 @@ async def test_a_message_of_fifty_megabytes_is_read() -> None:
         {"textDocument": {"uri": "file:///big", "languageId": "x", "version": 1, "text": text}},
     )
     document = loopback.documents.get("file:///big")
-    assert document is not None and document.text == text
+    assert document is not None and document.text == ""
+    assert document.problem == "it is too large: more than 10 million characters"
+    loopback.call(
+        "textDocument/didOpen",
+        {"textDocument": {"uri": "file:///next", "languageId": "x", "version": 1, "text": "next"}},
+    )
+    following = loopback.documents.get("file:///next")
+    assert following is not None and following.text == "next"

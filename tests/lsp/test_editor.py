@@ -242,7 +242,7 @@ async def test_what_the_person_typed_elsewhere_is_none_of_our_business(make_desk
 async def test_trust_is_given_in_so_many_words(make_desk: Callable[..., Desk], answer: Any, trusted: bool) -> None:
     desk = make_desk()
     desk.loop.answers = {ASK: lambda _: answer}
-    assert await desk.editor.ask_trust("/proj") is trusted
+    assert await desk.editor.ask_trust("/proj", ()) is trusted
     (asked,) = desk.loop.sent_params(ASK)
     assert "/proj" in asked["message"]
     assert [action["title"] for action in asked["actions"]] == ["Trust", "Not now"]

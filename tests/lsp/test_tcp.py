@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from llamagent_server.lsp.framing import Frames, frame
+from llamagent_server.lsp.main import MAX_CONNECTIONS
 from tests.lsp.rawclient import PATIENCE
 
 TOKEN = "a-long-and-secret-word"
@@ -164,6 +165,23 @@ async def test_one_connections_end_is_not_the_others(tmp_path: Path) -> None:
         first.writer.write(frame(b'{"jsonrpc": "2.0", "method": "exit"}'))
         assert await first.closed()
         assert "result" in await second.request(1, "workspace/executeCommand", {"command": "llamagent.help"})
+
+
+async def test_one_connection_more_than_there_may_be_is_closed_until_another_has_gone(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        wires = [await server.connect() for _ in range(MAX_CONNECTIONS)]
+        for wire in wires:
+            assert "result" in await wire.initialize()
+        assert await (await server.connect()).closed()
+        assert "result" in await wires[-1].request(1, "workspace/executeCommand", {"command": "llamagent.help"})
+        wires.pop().writer.close()
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    assert "result" in await (await server.connect()).initialize()
+                    break
+                except (EOFError, ConnectionError):  # the server has not yet heard of the end
+                    continue
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=str)

@@ -16,6 +16,8 @@ async def attachment(
     item: ContextItem, document: OpenDocument | None, workspace: ProjectWorkspace, encoding: Encoding
 ) -> Attachment:
     """`document` is the open document that `item` names, as it was when the person asked. Raises BadArgument."""
+    if document is not None and document.problem:
+        document = None
     diagnostics = tuple(_line(diagnostic) for diagnostic in item.diagnostics)
     first_line = item.range.start.line + 1 if item.range else None
     language = item.language_id or ""

@@ -113,7 +113,7 @@ class Files:
         """`removed`: the file should be gone, and then it does not matter what is still open."""
         document = self._documents.get(uri)
         if document is not None and not (removed and not await self.is_there(uri)):
-            return document.text
+            return None if document.problem else document.text
         found = await self._workspace().read(uri, max_bytes=disk.EDIT_BYTES)
         return found.text if isinstance(found, Snapshot) else None
 

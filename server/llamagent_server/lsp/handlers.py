@@ -7,6 +7,8 @@ from typing import Any
 from lsprotocol import types
 
 from llamagent_server.core.messages import Json
+from llamagent_server.errors import BadArgument
+from llamagent_server.lsp.changes import changed, opened, uri_of
 from llamagent_server.lsp.client import JsonMap, read_folder
 from llamagent_server.lsp.protocol import Phase
 from llamagent_server.lsp.server import Daemon
@@ -14,6 +16,8 @@ from llamagent_server.lsp.server import Daemon
 # Read by us: pygls' converter would guess at wrong values, or refuse all for one that nobody needs.
 RAW = (
     types.INITIALIZE,
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
     types.WORKSPACE_EXECUTE_COMMAND,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
@@ -55,16 +59,30 @@ def _ignore(_: Daemon, __: object) -> None:
 # --- Documents -----------------------------------------------------------------------------------------------------
 
 
-def _did_open(daemon: Daemon, params: types.DidOpenTextDocumentParams) -> None:
-    daemon.session.documents.open(params.text_document)
+def _did_open(daemon: Daemon, params: JsonMap) -> None:
+    uri = uri_of(params)
+    try:
+        item = opened(params)
+    except BadArgument:
+        if uri is not None:
+            daemon.session.documents.unknown(uri)
+        raise
+    daemon.session.documents.open(item)
     if (app := daemon.session.made) is not None:
-        app.workspace.opened(params.text_document.uri)
-    _check(daemon, params.text_document.uri)
+        app.workspace.opened(item.uri)
+    _check(daemon, item.uri)
 
 
-def _did_change(daemon: Daemon, params: types.DidChangeTextDocumentParams) -> None:
-    daemon.session.documents.change(params)
-    _check(daemon, params.text_document.uri)
+def _did_change(daemon: Daemon, params: JsonMap) -> None:
+    """After a change that cannot be read what the editor shows is not known."""
+    documents, uri = daemon.session.documents, uri_of(params) or ""
+    try:
+        change = changed(params, documents.version(uri))
+    except BadArgument:
+        documents.unknown(uri)
+        raise
+    documents.change(change)
+    _check(daemon, uri)
 
 
 def _did_save(daemon: Daemon, params: types.DidSaveTextDocumentParams) -> None:

@@ -34,13 +34,24 @@ class Text:
 
     def __init__(self, text: str, encoding: Encoding) -> None:
         self._encoding = encoding
-        self._lines = _split(text)
+        self._split: list[str] | None = None  # once they are needed: most open documents are never edited here
         self._whole: str | None = text
         self._starts: list[int] | None = None
+        self._size = len(text)
+
+    def __len__(self) -> int:
+        """In code points."""
+        return self._size
+
+    @property
+    def _lines(self) -> list[str]:
+        if self._split is None:
+            self._split = _split(str(self))
+        return self._split
 
     def __str__(self) -> str:
         if self._whole is None:
-            self._whole = "".join(self._lines)
+            self._whole = "".join(self._split or ())
         return self._whole
 
     def replace(self, start: Place, end: Place, text: str) -> None:
@@ -54,6 +65,7 @@ class Text:
         if last + 1 < len(self._lines):
             # The part ends with its old line end, so its own last line is no line of the whole.
             lines.pop()
+        self._size += sum(map(len, lines)) - sum(map(len, self._lines[first : last + 1]))
         self._lines[first : last + 1] = lines
         self._whole = self._starts = None
 

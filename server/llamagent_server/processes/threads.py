@@ -5,6 +5,7 @@ A thread that is done waits for the next work: to start one costs more than most
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
@@ -49,6 +50,13 @@ class Cancel:
 
 def start(work: Callable[[], T], name: str) -> "Future[T]":
     """Begin `work` in a daemon thread of its own."""
+    future, carry = _carried(work)
+    _do((carry, name))
+    return future
+
+
+def _carried(work: Callable[[], T]) -> "tuple[Future[T], Callable[[], None]]":
+    """A future, and what does the work and tells it."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, only waited for
 
@@ -60,8 +68,35 @@ def start(work: Callable[[], T], name: str) -> "Future[T]":
         else:
             future.set_result(result)
 
-    _do((carry, name))
-    return future
+    return future, carry
+
+
+class Lane:
+    """Work that waits for nothing but the disk, in at most `width` threads at once: the rest waits its turn."""
+
+    def __init__(self, width: int) -> None:
+        self._free = width
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._lock = threading.Lock()
+
+    def start(self, work: Callable[[], T], name: str) -> "Future[T]":
+        future, carry = _carried(work)
+        with self._lock:
+            self._waiting.append(carry)
+            if not self._free:
+                return future
+            self._free -= 1
+        _do((self._drain, name))
+        return future
+
+    def _drain(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._free += 1
+                    return
+                carry = self._waiting.popleft()
+            carry()
 
 
 def _do(job: Job) -> None:

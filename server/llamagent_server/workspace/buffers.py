@@ -7,12 +7,16 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class OpenDocument:
-    """`uri` is in the client's own spelling; `text` is what is on the screen; `version` as the client counts."""
+    """`uri` is in the client's own spelling; `text` is what is on the screen; `version` as the client counts.
+
+    `problem` says why the text is not known, and what the person can do; then it is "".
+    """
 
     uri: str
     text: str
     version: int
     language_id: str
+    problem: str = ""
 
 
 class Buffers(Protocol):

@@ -12,10 +12,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 
-from llamagent_server.processes.threads import start
+from llamagent_server.processes.threads import Lane
 from llamagent_server.workspace import uris
 from llamagent_server.workspace.buffers import OpenDocument
 from llamagent_server.workspace.disk import Stamp
+
+LOOKS_AT_ONCE = 8  # of an editor that opens a thousand documents at a time
 
 
 class Truth(StrEnum):
@@ -49,12 +51,13 @@ class Freshness:
         self._look = look
         self._agreed: dict[str, Future[_Agreed]] = {}
         self._lock = threading.Lock()
+        self._lane = Lane(LOOKS_AT_ONCE)
 
     def opened(self, document: OpenDocument) -> None:
-        self._note(document.uri, start(lambda: self._at_opening(document), "llamagent-opened"))
+        self._note(document.uri, self._lane.start(lambda: self._at_opening(document), "llamagent-opened"))
 
     def saved(self, document: OpenDocument) -> None:
-        self._note(document.uri, start(lambda: self._at_saving(document), "llamagent-saved"))
+        self._note(document.uri, self._lane.start(lambda: self._at_saving(document), "llamagent-saved"))
 
     def closed(self, uri: str) -> None:
         with self._lock:
@@ -65,7 +68,7 @@ class Freshness:
         key = uris.key(document.uri)
         noted = self._agreed.get(key)
         if noted is None:
-            noted = self._note(document.uri, start(lambda: self._at_opening(document), "llamagent-opened"))
+            noted = self._note(document.uri, self._lane.start(lambda: self._at_opening(document), "llamagent-opened"))
         agreed = noted.result()
         if stamp is None:
             return Truth.GONE if agreed.stamp is not None else Truth.BUFFER

@@ -74,12 +74,12 @@ class ProjectWorkspace:
     def opened(self, uri: str) -> None:
         """Note that a document was opened; as soon as it is among the buffers."""
         document = self._buffers.get(uri)
-        if document is not None and snapshots.is_work(uri):
+        if document is not None and not document.problem and snapshots.is_work(uri):
             self._freshness.opened(document)
 
     def saved(self, uri: str) -> None:
         document = self._buffers.get(uri)
-        if document is not None and snapshots.is_work(uri):
+        if document is not None and not document.problem and snapshots.is_work(uri):
             self._freshness.saved(document)
 
     def closed(self, uri: str) -> None:
@@ -239,8 +239,8 @@ class ProjectWorkspace:
         for real, document in view.files():
             if place.root not in real.parents:
                 continue
-            snapshot = snapshots.read(view, self._freshness, document.uri, disk.EDIT_BYTES)
-            if isinstance(snapshot, Snapshot) and snapshot.source is Source.BUFFER:
+            snapshot = snapshots.of_document(view, self._freshness, document)
+            if snapshot is not None and snapshot.source is Source.BUFFER:
                 seen = self._look(document.uri)
                 if seen is None or seen.text is None or not same_text(seen.text, snapshot.text):
                     overlay[real.relative_to(place.root).parts] = snapshot.text

@@ -11,12 +11,14 @@ from llamagent_server.workspace.buffers import OpenDocument
 from llamagent_server.workspace.confinement import (
     Folder,
     PathProblem,
+    ProblemKind,
     Purpose,
     Resolved,
     locate,
     missing,
 )
 from llamagent_server.workspace.freshness import Freshness, Truth
+from llamagent_server.workspace.names import shown
 
 CONFLICT = "it was changed on disk while the open document has other, unsaved changes; save or revert it first"
 DELETED = "its file was deleted; this is what is still open in the editor"
@@ -114,6 +116,13 @@ def read(view: View, freshness: Freshness, path: str, max_bytes: int) -> Snapsho
     return missing(path, Purpose.READ) if isinstance(found, NewFile) else found
 
 
+def of_document(view: View, freshness: Freshness, document: OpenDocument) -> Snapshot | None:
+    """The text of an open document of the folders, from wherever it counts; None where it cannot be read. Blocking."""
+    place = locate(document.uri, Purpose.READ, view.folders)
+    found = None if isinstance(place, PathProblem) else _at(place, document, freshness, disk.EDIT_BYTES)
+    return found if isinstance(found, Snapshot) else None
+
+
 def for_edit(view: View, freshness: Freshness, path: str) -> Snapshot | NewFile | PathProblem:
     """The text of the file that `path` names, or the place where it may be created. Blocking."""
     if (document := view.without_folder(path)) is not None:
@@ -127,7 +136,7 @@ def for_edit(view: View, freshness: Freshness, path: str) -> Snapshot | NewFile 
 def _at(
     place: Resolved, document: OpenDocument | None, freshness: Freshness, max_bytes: int
 ) -> Snapshot | NewFile | PathProblem:
-    if document is not None:
+    if document is not None and not document.problem:
         match freshness.truth(document, disk.stamp_of(place)):
             case Truth.BUFFER:
                 return _of_buffer(place.path, document)
@@ -137,6 +146,8 @@ def _at(
                 return _of_buffer(place.path, document, conflict=CONFLICT)
             case Truth.DISK:
                 pass
+    elif document is not None:
+        return _of_buffer(place.path, document)
     elif not place.exists:
         return NewFile(place.path, place.uri)
     found = disk.read(place, max_bytes)
@@ -145,6 +156,10 @@ def _at(
     return Snapshot(place.path, document.uri if document else place.uri, found.text, None, Source.DISK)
 
 
-def _of_buffer(path: str, document: OpenDocument, *, conflict: str | None = None, note: str = "") -> Snapshot:
+def _of_buffer(
+    path: str, document: OpenDocument, *, conflict: str | None = None, note: str = ""
+) -> Snapshot | PathProblem:
+    if document.problem:
+        return PathProblem(ProblemKind.UNREADABLE, f"{shown(path)}: {document.problem}.")
     text = document.text.removeprefix("\ufeff")
     return Snapshot(path, document.uri, text, document.version, Source.BUFFER, conflict, note)
