@@ -9,7 +9,7 @@ import pytest
 from llamagent_server.agent.ports import ToolKind
 from llamagent_server.processes.child import Ending
 from llamagent_server.processes.commands import Ran, Shelter
-from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
+from llamagent_server.workspace.found import MAX_HITS_PER_FILE
 from tests.tools.doubles import Bench
 from tests.workspace.projects import Project
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search
-from llamagent_server.workspace.engines import MAX_HITS_PER_FILE, Engine, Query, Ripgrep, Walker, find_engine
+from llamagent_server.workspace.engines import Engine, Query, Ripgrep, Walker, find_engine
+from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE
 from llamagent_server.workspace.searching import MAX_HITS
 from tests.workspace.projects import Project
 
@@ -328,3 +329,34 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+# --- Large files -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_file_that_is_too_large_to_search_is_listed_and_not_searched(project: Project) -> None:
+    project.write("large.txt", "needle\n" + "x" * (MAX_FILE_BYTES + 1))
+    project.write("small.txt", "needle\n")
+    assert await listed(project) == ("large.txt", "small.txt")
+    assert await hits(project, "needle") == ["small.txt:1:needle"]
+
+
+# --- What a search of a whole file at once would see otherwise -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "numbers"),
+    [
+        ("^two$", [2]),
+        ("(?<!.)two", [2]),
+        (r"\Atwo", [2]),
+        (r"one\stwo", []),
+        ("[^q]two", []),
+        ("three$", [3]),
+        ("^$", [4]),
+        ("K", [5]),
+    ],
+)
+async def test_each_line_is_searched_by_itself(project: Project, pattern: str, numbers: list[int]) -> None:
+    project.write("a.txt", "one\ntwo\nthree\r\n\nK\n")
+    assert [hit.number for hit in (await search(project, pattern)).found] == numbers

@@ -12,9 +12,16 @@ _NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
 def read_lines(
-    argv: Sequence[str], *, cwd: Path, given: bytes, separator: bytes, take: Callable[[bytes], bool], cancel: Cancel
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    given: bytes,
+    separator: bytes,
+    take: Callable[[list[bytes]], bool],
+    cancel: Cancel,
 ) -> int | None:
-    """Run `argv` with `given` on its stdin and hand each piece of its output to `take`, until that gives False.
+    """Run `argv` with `given` on its stdin and hand the pieces of its output to `take`, as many at once as are there,
+    until that gives False.
 
     The exit status, or None where it was stopped by `take` or by `cancel`. Raises OSError where it cannot be started.
     """
@@ -46,11 +53,11 @@ def _feed(process: "subprocess.Popen[bytes]", given: bytes) -> None:
         return  # it ended, or was ended, before it had read everything
 
 
-def _pieces(process: "subprocess.Popen[bytes]", separator: bytes, take: Callable[[bytes], bool]) -> bool:
+def _pieces(process: "subprocess.Popen[bytes]", separator: bytes, take: Callable[[list[bytes]], bool]) -> bool:
     assert process.stdout is not None
     rest = b""
     while chunk := os.read(process.stdout.fileno(), 1 << 16):
         *pieces, rest = (rest + chunk).split(separator)
-        if not all(take(piece) for piece in pieces):
+        if pieces and not take(pieces):
             return False
-    return not rest or take(rest)
+    return not rest or take([rest])

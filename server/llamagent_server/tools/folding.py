@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from llamagent_server.workspace.names import shown
 
@@ -27,9 +28,10 @@ class _Folder:
 
 def folded(paths: Sequence[str], room: int) -> tuple[list[str], bool]:
     """Lines for sorted `paths` in about `room` characters, and whether anything was left out."""
-    flat = [shown(path) for path in paths]
-    if sum(len(line) + 1 for line in flat) <= room:
-        return flat, False
+    if sum(map(len, paths)) + len(paths) <= room:  # an escape only makes it longer
+        flat = [shown(path) for path in paths]
+        if sum(len(line) + 1 for line in flat) <= room:
+            return flat, False
     top = _tree(paths)
     _open(top, room)
     lines = list(_lines(top))
@@ -42,15 +44,18 @@ def folded(paths: Sequence[str], room: int) -> tuple[list[str], bool]:
 
 
 def _tree(paths: Sequence[str]) -> _Folder:
+    together: dict[str, list[str]] = {}
+    for place, files in groupby(paths, lambda path: path.rstrip("/").rpartition("/")[0]):
+        together.setdefault(place, []).extend(files)
     top = _Folder("")
-    for path in paths:
+    for place, held in together.items():
         at = top
-        at.count += 1
-        *folders, _ = path.rstrip("/").split("/")
+        at.count += len(held)
+        folders = place.split("/") if place else []
         for depth, name in enumerate(folders, start=1):
             at = at.folders.setdefault(name, _Folder("/".join(folders[:depth])))
-            at.count += 1
-        at.files.append(path)
+            at.count += len(held)
+        at.files += held
     return top
 
 

@@ -7,7 +7,7 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.workspace import FoundLine, PathProblem, ProjectWorkspace, Search
-from llamagent_server.workspace.engines import MAX_HITS_PER_FILE
+from llamagent_server.workspace.found import MAX_HITS_PER_FILE
 from llamagent_server.workspace.names import shown
 
 _NOTES = 250

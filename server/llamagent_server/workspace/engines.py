@@ -1,7 +1,6 @@
 """The two programs that list and search a folder: ripgrep where there is one, else our own slower one, with the same
 results. Both are children: a long search neither holds up the daemon nor outlives its cancelling."""
 
-import base64
 import json
 import os
 import sys
@@ -12,10 +11,8 @@ from typing import Protocol
 
 from llamagent_server.core.messages import Json
 from llamagent_server.processes.programs import find_program
+from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE
 from llamagent_server.workspace.ignore import SKIPPED
-
-MAX_FILE_BYTES = 10_000_000
-MAX_HITS_PER_FILE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +48,14 @@ class Ripgrep:
         case = "--ignore-case" if query.ignore_case else "--case-sensitive"
         limit = f"--max-count={MAX_HITS_PER_FILE}"
         where = "-" if base == "-" else _dotted(base)
-        return [*self._common(), "--json", "--crlf", kind, case, limit, f"--regexp={query.pattern}", "--", where]
+        size = f"--max-filesize={MAX_FILE_BYTES}"
+        return [*self._common(), "--json", "--crlf", kind, case, limit, size, f"--regexp={query.pattern}", "--", where]
 
     def _common(self) -> list[str]:
         # Only the .gitignore files of the workspace count: what is found must not depend on the person's other files.
         flags = "no-config no-messages hidden no-require-git no-ignore-global no-ignore-dot no-ignore-exclude".split()
         globs = [f"--glob=!{name}" for name in SKIPPED]
-        size = f"--max-filesize={MAX_FILE_BYTES}"
-        return [self.program, *(f"--{flag}" for flag in flags), "--no-ignore-parent", size, *globs]
+        return [self.program, *(f"--{flag}" for flag in flags), "--no-ignore-parent", *globs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +69,12 @@ class Walker:
         return self._argv({"base": base, "query": dict(asdict(query))})
 
     def _argv(self, request: dict[str, Json]) -> list[str]:
-        packages = str(Path(__file__).resolve().parents[2])
+        here = Path(__file__).resolve()
+        # The package's own module imports all of this room, which takes longer than to list ten thousand files.
         code = (
-            f"import sys; sys.path.insert(0, {packages!r}); from llamagent_server.workspace.walker import main; main()"
+            f"import sys, types; sys.path.insert(0, {str(here.parents[2])!r}); "
+            f"room = sys.modules['llamagent_server.workspace'] = types.ModuleType('llamagent_server.workspace'); "
+            f"room.__path__ = [{str(here.parent)!r}]; from llamagent_server.workspace.walker import main; main()"
         )
         return [sys.executable, "-I", "-S", "-c", code, json.dumps(request)]
 
@@ -99,23 +99,6 @@ def _packaged() -> str:
 def _dotted(base: str) -> str:
     """A path that no program takes for an option."""
     return base if base == "." else f"./{base}"
-
-
-def text_field(value: Json) -> str:
-    """A text of `rg --json`, which writes what is no UTF-8 as base64."""
-    if not isinstance(value, dict):
-        return ""
-    if isinstance(value.get("bytes"), str):
-        return os.fsdecode(base64.b64decode(str(value["bytes"])))
-    return str(value.get("text", ""))
-
-
-def as_text_field(name: bytes) -> dict[str, Json]:
-    """The other way round."""
-    try:
-        return {"text": name.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"bytes": base64.b64encode(name).decode("ascii")}
 
 
 def without_dot(path: str) -> tuple[str, ...]:

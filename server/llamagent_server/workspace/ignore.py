@@ -8,17 +8,17 @@ is written here: docs/decisions/0013-own-gitignore.md.
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Never listed or searched, whatever the ignore files say: data of programs, and what they download or generate.
 SKIPPED = (
     ".git .hg .svn .bzr .jj .llamagent node_modules __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache "
     ".ruff_cache .hypothesis .DS_Store"
 ).split()
+_SKIPPED = frozenset(SKIPPED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     pattern: "re.Pattern[bytes]"
     only_folders: bool
     ignores: bool
@@ -108,12 +108,17 @@ def _character_class(rest: str) -> tuple[str, int] | None:
     return (f"(?!/)[{'^' if negated else ''}{''.join(members)}]", at + 1) if at < len(rest) else None
 
 
+def _prefix(folders: Sequence[str]) -> bytes:
+    return os.fsencode("".join([f"{name}/" for name in folders]))
+
+
 class Ignore:
     """The ignore files of a folder and all below it. `read` gives the text of a folder's own, None without one."""
 
     def __init__(self, read: Callable[[tuple[str, ...]], str | None]) -> None:
         self._read = read
         self._rules: dict[tuple[str, ...], tuple[_Rule, ...]] = {}
+        self._chains: dict[tuple[str, ...], tuple[tuple[bytes, tuple[_Rule, ...]], ...]] = {}
         self._folders: dict[tuple[str, ...], bool] = {(): False}
 
     def ignored(self, parts: Sequence[str], *, is_folder: bool) -> bool:
@@ -132,16 +137,35 @@ class Ignore:
             self._folders[parts] = known
         return known
 
+    def inside(self, folder: tuple[str, ...]) -> "Callable[[str, bool], bool]":
+        """Whether what is directly in `folder` is left out, by its name and whether it is a folder; for a folder that
+        is not left out itself."""
+        chain = self._chain(folder)
+
+        def left_out(name: str, is_folder: bool) -> bool:
+            if name in _SKIPPED:
+                return True
+            encoded = os.fsencode(name)
+            for prefix, rules in chain:
+                for rule in rules:
+                    if (is_folder or not rule.only_folders) and rule.pattern.fullmatch(prefix + encoded):
+                        return rule.ignores
+            return False
+
+        return left_out if chain else lambda name, _: name in _SKIPPED
+
     def _matched(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
-        """The last rule that matches decides, the innermost ignore file first."""
-        if parts[-1] in SKIPPED:
-            return True
-        for depth in range(len(parts) - 1, -1, -1):
-            name = os.fsencode("/".join(parts[depth:]))
-            for rule in reversed(self._rules_in(parts[:depth])):
-                if (is_folder or not rule.only_folders) and rule.pattern.fullmatch(name):
-                    return rule.ignores
-        return False
+        return self.inside(parts[:-1])(parts[-1], is_folder)
+
+    def _chain(self, folder: tuple[str, ...]) -> tuple[tuple[bytes, tuple[_Rule, ...]], ...]:
+        """The rules that count in `folder`, each file's with the path from it: the last rule that matches decides, the
+        innermost file's first."""
+        chain = self._chains.get(folder)
+        if chain is None:
+            depths = [depth for depth in range(len(folder), -1, -1) if self._rules_in(folder[:depth])]
+            chain = tuple((_prefix(folder[depth:]), self._rules_in(folder[:depth])[::-1]) for depth in depths)
+            self._chains[folder] = chain
+        return chain
 
     def _rules_in(self, folder: tuple[str, ...]) -> tuple[_Rule, ...]:
         rules = self._rules.get(folder)

@@ -68,6 +68,12 @@ def open_folder(root: Path, parts: Sequence[str]) -> Iterator[int]:
         os.close(fd)
 
 
+def open_listed(folder: int, name: str) -> int:
+    """A descriptor of what was just listed as an ordinary file in an open folder; only where BY_DESCRIPTOR. Whoever
+    reads it makes sure that it still is one. Raises OSError."""
+    return os.open(name, _FILE, dir_fd=folder)
+
+
 @contextmanager
 def entries(root: Path, parts: Sequence[str]) -> Iterator[Iterator["os.DirEntry[str]"]]:
     """What is in the folder `parts` below `root`. Raises OSError."""

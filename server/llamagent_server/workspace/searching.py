@@ -12,7 +12,8 @@ from llamagent_server.core.messages import Json
 from llamagent_server.core.secrets import secret
 from llamagent_server.processes.reading import read_lines
 from llamagent_server.processes.threads import Cancel
-from llamagent_server.workspace.engines import Engine, Query, text_field, without_dot
+from llamagent_server.workspace.engines import Engine, Query, without_dot
+from llamagent_server.workspace.found import text_field
 from llamagent_server.workspace.ignore import SKIPPED, Ignore
 from llamagent_server.workspace.opening import open_file
 
@@ -70,17 +71,18 @@ def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
     """The files below `scope.base` that are not ignored. Raises OSError where the program cannot be started."""
     kept = _Outer(scope)
     # Plain strings: a hundred thousand tuples would hold up the whole interpreter while they are sorted and collected.
-    found: set[str] = set()
+    found: list[str] = []
 
-    def take(piece: bytes) -> bool:
-        path = _decoded(piece).removeprefix("./")
-        if path and not (kept.counts and kept.leaves_out(tuple(path.split("/")))):
-            found.add(path)
+    def take(pieces: list[bytes]) -> bool:
+        paths = _decoded(pieces)
+        found.extend([path for path in paths if not kept.leaves_out(tuple(path.split("/")))] if kept.counts else paths)
         return len(found) < MAX_FILES
 
     status = _run(engine.files("/".join(scope.base) or "."), scope, b"", b"\0", take, cancel)
-    found.update("/".join(parts) for parts in scope.overlay if _belongs(parts, scope))
-    return Files(tuple(sorted(found)), complete=status is not None)
+    opened = {"/".join(parts) for parts in scope.overlay if _belongs(parts, scope)}
+    found.extend(opened.difference(found))
+    found.sort()
+    return Files(tuple(found), complete=status is not None)
 
 
 def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
@@ -152,7 +154,10 @@ class _Collector:
         self._current: list[Hit] = []
         self.summed_up = False
 
-    def take(self, line: bytes) -> bool:
+    def take(self, lines: list[bytes]) -> bool:
+        return all(self._take(line) for line in lines)
+
+    def _take(self, line: bytes) -> bool:
         message = json.loads(line) if line.strip() else {}
         data = message.get("data", {})
         match message.get("type"):
@@ -227,7 +232,7 @@ def _run(
     scope: Scope,
     given: bytes,
     separator: bytes,
-    take: Callable[[bytes], bool],
+    take: Callable[[list[bytes]], bool],
     cancel: Cancel,
 ) -> int | None:
     """Run a search program within the time that one search may take."""
@@ -242,5 +247,7 @@ def _run(
         timer.cancel()
 
 
-def _decoded(name: bytes) -> str:
-    return os.fsdecode(name).replace(os.sep, "/")
+def _decoded(names: list[bytes]) -> list[str]:
+    """All at once: of a hundred thousand names, one by one takes longer than finding them."""
+    joined = "\0" + os.fsdecode(b"\0".join(names)).replace(os.sep, "/")
+    return joined.replace("\0./", "\0").removeprefix("\0").split("\0")

@@ -1,22 +1,29 @@
 """Our own search program: what ripgrep does, as far as `workspace.engines` asks for it, where ripgrep is not installed.
 
 Runs as a child in the workspace's folder; its one argument is a JSON object, its output that of `rg --files -0` or of
-`rg --json`.
+`rg --json`. It begins anew for each search, so it imports little.
 """
 
 import json
 import os
 import re
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from llamagent_server.core.messages import Json
-from llamagent_server.workspace.engines import MAX_FILE_BYTES, MAX_HITS_PER_FILE, as_text_field
+from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE, as_text_field
 from llamagent_server.workspace.ignore import Ignore
-from llamagent_server.workspace.opening import entries, open_file
+from llamagent_server.workspace.opening import BY_DESCRIPTOR, entries, open_file, open_folder, open_listed
+
+if TYPE_CHECKING:
+    from llamagent_server.core.messages import Json
 
 _CHUNK = 1 << 18
+# Where a whole text may have no match though one of its lines has.
+_SEES_BEYOND_ITS_LINE = re.compile(r"\(\?|\\[AZ]")
 
 
 def main() -> None:
@@ -26,43 +33,63 @@ def main() -> None:
     base = tuple(part for part in request["base"].split("/") if part != ".")
     query = request.get("query")
     if query is None:
-        for parts in walk(root, base):
-            out.write(os.fsencode("/".join(parts)) + b"\0")
+        for folder, names in walk(root, base):
+            prefix = _path(folder, "")
+            out.write(os.fsencode("".join([f"{prefix}{name}\0" for name in names])))
         out.flush()
         return
     try:
         pattern = compiled(query)
     except (re.error, OverflowError, RecursionError):
         sys.exit(2)
-    sources = [(b"<stdin>", sys.stdin.buffer.read())] if base == ("-",) else _contents(root, base)
-    for name, data in sources:
-        _report(name, data, pattern)
+    might_match = sieve(pattern)
+    sources = [("<stdin>", sys.stdin.buffer.read())] if base == ("-",) else _contents(root, base)
+    for name, given in sources:
+        data = given.removeprefix(b"\xef\xbb\xbf")
+        if might_match(data):
+            _report(os.fsencode(name), data, pattern)
     out.write(b'{"type":"summary","data":{}}\n')
     out.flush()
 
 
-def compiled(query: dict[str, Json]) -> "re.Pattern[str]":
+def compiled(query: "dict[str, Json]") -> "re.Pattern[str]":
     pattern = str(query["pattern"])
     return re.compile(re.escape(pattern) if query["literal"] else pattern, re.IGNORECASE if query["ignore_case"] else 0)
 
 
-def walk(root: Path, base: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The ordinary files below `base` that no ignore file leaves out. Links are not followed, nor given."""
+def sieve(pattern: "re.Pattern[str]") -> Callable[[bytes], bool]:
+    """Whether a line of a text may match, found out for all of them at once: most files have no hit."""
+    if _SEES_BEYOND_ITS_LINE.search(pattern.pattern):
+        return lambda _: True
+    anywhere = re.compile(pattern.pattern, pattern.flags | re.MULTILINE)
+    return lambda data: anywhere.search(data.decode("utf-8", "replace").replace("\r\n", "\n")) is not None
+
+
+def walk(root: Path, base: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """The ordinary files below `base` that no ignore file leaves out, folder by folder. Links are not followed, nor
+    given."""
     if base and root.joinpath(*base).is_file():
-        yield base
+        yield base[:-1], [base[-1]]
         return
     ignore = Ignore(lambda folder: _ignore_file(root, base + folder))
     pending = [base]
     while pending:
         folder = pending.pop()
+        left_out = ignore.inside(folder[len(base) :])
+        names = []
         for name, is_folder in _entries(root, folder):
-            parts = (*folder, name)
-            if ignore.ignored(parts[len(base) :], is_folder=is_folder):
+            if left_out(name, is_folder):
                 continue
             if is_folder:
-                pending.append(parts)
+                pending.append((*folder, name))
             else:
-                yield parts
+                names.append(name)
+        if names:
+            yield folder, names
+
+
+def _path(folder: tuple[str, ...], name: str) -> str:
+    return "/".join((*folder, name))
 
 
 def _entries(root: Path, folder: tuple[str, ...]) -> list[tuple[str, bool]]:
@@ -71,45 +98,83 @@ def _entries(root: Path, folder: tuple[str, ...]) -> list[tuple[str, bool]]:
         with entries(root, folder) as listed:
             for entry in listed:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder or (entry.is_file(follow_symlinks=False) and not _too_large(entry)):
+                if is_folder or entry.is_file(follow_symlinks=False):
                     found.append((entry.name, is_folder))
     except OSError:
         return found  # not readable, or gone meanwhile: as with ripgrep, the others count
     return found
 
 
-def _too_large(entry: "os.DirEntry[str]") -> bool:
-    return entry.stat(follow_symlinks=False).st_size > MAX_FILE_BYTES
-
-
 def _ignore_file(root: Path, folder: tuple[str, ...]) -> str | None:
-    data = _read(root, (*folder, ".gitignore"))
+    try:
+        with open_file(root, (*folder, ".gitignore")) as fd:
+            data = _read(fd)
+    except OSError:
+        return None
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _read(root: Path, parts: tuple[str, ...]) -> bytes | None:
-    chunks = []
+def _read(fd: int) -> bytes | None:
+    """All of an ordinary file, None of anything else and of one that is too large."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+        return None
+    data = os.read(fd, status.st_size + 1)
+    if len(data) == status.st_size:
+        return data
+    while chunk := os.read(fd, _CHUNK):  # it grows, or the system gives it in parts
+        data += chunk
+        if len(data) > MAX_FILE_BYTES:
+            return None
+    return data
+
+
+def _contents(root: Path, base: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    for folder, names in walk(root, base):
+        with _reading(root, folder) as read:
+            for name in names:
+                data = read(name)
+                if data is not None and b"\0" not in data:
+                    yield _path(folder, name), data
+
+
+@contextmanager
+def _reading(root: Path, folder: tuple[str, ...]) -> Iterator[Callable[[str], bytes | None]]:
+    """What is in a file of the folder; None where that cannot be told."""
+
+    def by_path(name: str) -> bytes | None:
+        try:
+            with open_file(root, (*folder, name)) as fd:
+                return _read(fd)
+        except OSError:
+            return None
+
+    if not BY_DESCRIPTOR:
+        yield by_path
+        return
     try:
-        with open_file(root, parts) as fd:
-            while chunk := os.read(fd, _CHUNK):
-                chunks.append(chunk)
-                if len(chunks) * _CHUNK > 2 * MAX_FILE_BYTES:
-                    return None
+        with open_folder(root, folder) as above:
+            yield lambda name: _read_listed(above, name)
+    except OSError:
+        yield lambda _: None
+
+
+def _read_listed(above: int, name: str) -> bytes | None:
+    try:
+        fd = open_listed(above, name)
     except OSError:
         return None
-    return b"".join(chunks)
-
-
-def _contents(root: Path, base: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
-    for parts in walk(root, base):
-        data = _read(root, parts)
-        if data is not None and b"\0" not in data:
-            yield os.fsencode("/".join(parts)), data
+    try:
+        return _read(fd)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
 
 
 def _report(name: bytes, data: bytes, pattern: "re.Pattern[str]") -> None:
     """One file's hits, between a `begin` and an `end`."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
     hits = 0
@@ -132,5 +197,5 @@ def _report(name: bytes, data: bytes, pattern: "re.Pattern[str]") -> None:
         _tell("end", {"path": as_text_field(name), "binary_offset": None})
 
 
-def _tell(kind: str, data: dict[str, Json]) -> None:
+def _tell(kind: str, data: "dict[str, Json]") -> None:
     sys.stdout.buffer.write(json.dumps({"type": kind, "data": data}).encode("ascii") + b"\n")
