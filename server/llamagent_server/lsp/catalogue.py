@@ -16,6 +16,7 @@ Say = Callable[[str], str]
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de", "fr")
+MOST_CHARS = 2000  # longer texts are nobody's sentence, and matching them costs
 _PLACE = re.compile(r"\{(\d)(:t)?\}")
 _SENTENCE_END = re.compile(r"(?<=[.?!]) ")
 _QUOTED = re.compile(r'(msgid|msgstr)?\s*("(?:[^"\\]|\\.)*")')
@@ -37,7 +38,7 @@ class Catalogue:
 
     def say(self, english: str) -> str:
         """`english` in the catalogue's language: whole, or sentence by sentence."""
-        if not self.exact or not english:
+        if not self.exact or not english or len(english) > MOST_CHARS:
             return english
         if (known := self.exact.get(english)) is not None:
             return known

@@ -13,7 +13,7 @@ from llamagent_server.core.events import camel, record
 from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import Mode
 from llamagent_server.errors import BadArgument, LlamagentError
-from llamagent_server.lsp import wire
+from llamagent_server.lsp import speech, wire
 from llamagent_server.lsp.attachments import attachment
 from llamagent_server.lsp.client import JsonMap
 from llamagent_server.lsp.progress import Token
@@ -35,7 +35,7 @@ async def execute(session: EditorSession, params: JsonMap) -> dict[str, Json]:
     command = _command(params.get("command") if params else None)
     given = _only_argument(params.get("arguments"), command)
     result = await _do(session, command, given, _token(params.get("workDoneToken")))
-    return result if isinstance(result, dict) else record(result)
+    return speech.result(session.protocol.say, result if isinstance(result, dict) else record(result))
 
 
 async def _do(session: EditorSession, command: wire.Command, given: Json, token: Token | None) -> object:

@@ -186,7 +186,9 @@ class ConnectedEditor:
         return await self._agreed(told.secret.format(path=visible(path)), told.show_it, told.not_now)
 
     async def ask_download(self, what: str) -> bool:
-        return await self._agreed(self._words.download.format(what=what), self._words.yes, self._words.no)
+        return await self._agreed(
+            self._words.download.format(what=self._protocol.say(what)), self._words.yes, self._words.no
+        )
 
     async def input(self, title: str) -> str:
         """Words that the person types, "" for none. Raises BadArgument where the client cannot be asked for any."""
@@ -209,13 +211,13 @@ class ConnectedEditor:
         self.tell(types.MessageType.Warning, text)
 
     def tell(self, kind: types.MessageType, text: str) -> None:
-        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, visible(text)))
+        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, visible(self._protocol.say(text))))
 
     def notify(self, text: str, *, important: bool) -> None:
         """Clients with a trace see the same there."""
         if self._client.flags.trace:
             return
-        method, kind = types.WINDOW_LOG_MESSAGE, types.MessageType.Info
         if important:
-            method, kind = types.WINDOW_SHOW_MESSAGE, types.MessageType.Warning
-        self._protocol.tell(method, types.ShowMessageParams(kind, text))
+            self.tell(types.MessageType.Warning, text)
+        else:
+            self._protocol.tell(types.WINDOW_LOG_MESSAGE, types.LogMessageParams(types.MessageType.Info, text))

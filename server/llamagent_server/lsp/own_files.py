@@ -6,6 +6,7 @@ Problems are pulled where the client can (`textDocument/diagnostic`), else publi
 from lsprotocol import types
 
 from llamagent_server.lsp import settings_files, skill_files
+from llamagent_server.lsp.catalogue import Say
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.text import Text
 
@@ -26,7 +27,10 @@ def diagnostics(session: EditorSession, uri: str) -> list[types.Diagnostic] | No
     text = session.documents.text(uri) or Text("", session.client.encoding)
     for kind in (settings_files, skill_files):
         if (found := kind.diagnostics(session, uri, text)) is not None:
-            return found if session.documents.get(uri) is not None else []
+            found = found if session.documents.get(uri) is not None else []
+            for one in found:
+                one.message = session.protocol.say(one.message)
+            return found
     return None
 
 
@@ -36,7 +40,8 @@ async def hover(session: EditorSession, params: types.HoverParams) -> types.Hove
     if text is None:
         return None
     lines = await settings_files.hover(session, params, text) or skill_files.hover(session, params, text)
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(lines))) if lines else None
+    said = [session.protocol.say(line) for line in lines or []]
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(said))) if said else None
 
 
 def complete(session: EditorSession, params: types.CompletionParams) -> list[types.CompletionItem] | None:
@@ -45,4 +50,13 @@ def complete(session: EditorSession, params: types.CompletionParams) -> list[typ
     if text is None:
         return None
     found = settings_files.complete(session, params, text)
-    return found if found is not None else skill_files.complete(session, params, text)
+    if found is None:
+        found = skill_files.complete(session, params, text)
+    return None if found is None else [_said(session.protocol.say, item) for item in found]
+
+
+def _said(say: Say, item: types.CompletionItem) -> types.CompletionItem:
+    item.detail = item.detail and say(item.detail)
+    if isinstance(item.documentation, str):
+        item.documentation = say(item.documentation)
+    return item

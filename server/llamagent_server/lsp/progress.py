@@ -48,7 +48,9 @@ class WorkBar:
     def report(self, words: str, percent: int | None) -> None:
         if (words, percent) != self._last:
             self._last = words, percent
-            value = types.WorkDoneProgressReport(message=words, percentage=percent, cancellable=True)
+            value = types.WorkDoneProgressReport(
+                message=self._progress.say(words), percentage=percent, cancellable=True
+            )
             self._progress.send(self._bar, value)
 
     def end(self) -> None:
@@ -68,6 +70,9 @@ class Progress:
         self._numbers = count(1)
         self._bars: dict[str, _Bar] = {}
         self._creating: set[asyncio.Task[None]] = set()
+
+    def say(self, english: str) -> str:
+        return self._protocol.say(english)
 
     def attach(self, turn: str, cancel: Callable[[], object], token: Token | None) -> bool:
         """Before the turn begins. `token` is the client's own `workDoneToken`. False where the turn gets no bar, or has
@@ -121,7 +126,7 @@ class Progress:
             case EditProposed(files=files):
                 self._report(bar, event.step, ", ".join(file.uri.rsplit("/", 1)[-1] for file in files))
             case Notice(text=text):  # such as a wait for a model that is being loaded
-                self._report(bar, event.step, text)
+                self._report(bar, event.step, self.say(text))
             case TurnEnded():
                 self.send(bar, types.WorkDoneProgressEnd())
                 self.forget(event.turn)

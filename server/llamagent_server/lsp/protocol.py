@@ -26,6 +26,8 @@ from pygls.server import JsonRPCServer
 
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument
+from llamagent_server.lsp import speech
+from llamagent_server.lsp.catalogue import Say
 from llamagent_server.lsp.errors import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -63,6 +65,7 @@ class StrictProtocol(LanguageServerProtocol):
         self.phase = Phase.NEW
         self.raw: set[str] = set()
         self.send: Send | None = None
+        self.say: Say = str  # what the person reads, in their language
         self._running: dict[MessageId, asyncio.Task[Any]] = {}
         self._working: set[asyncio.Task[Any]] = set()  # asynchronous handlers of notifications
         self._asked: dict[MessageId, asyncio.Future[object]] = {}
@@ -194,7 +197,7 @@ class StrictProtocol(LanguageServerProtocol):
             self._send_error(message_id, error_of(problem))
 
     def _send_error(self, message_id: MessageId | None, error: dict[str, Json]) -> None:
-        self._send_data({"jsonrpc": "2.0", "id": message_id, "error": error})
+        self._send_data({"jsonrpc": "2.0", "id": message_id, "error": speech.error(self.say, error)})
 
     def _send_data(self, data: Any, *, for_show: bool = False) -> None:
         """Raises TypeError, ValueError, AttributeError or RecursionError for what JSON cannot say."""

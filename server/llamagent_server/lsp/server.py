@@ -14,6 +14,7 @@ from pygls.protocol import default_converter
 
 from llamagent_server import __version__
 from llamagent_server.core.messages import Json
+from llamagent_server.lsp.catalogue import catalogue
 from llamagent_server.lsp.client import Client, JsonMap, read_client
 from llamagent_server.lsp.greeting import ACTION_KINDS, PREFIX, PROTOCOL_VERSION, SERVED
 from llamagent_server.lsp.protocol import Phase, StrictProtocol
@@ -87,6 +88,7 @@ class Daemon:
             self.end(1, "a client showed no token or a wrong one")
             raise JsonRpcInvalidRequest("The token in initializationOptions.token is missing or wrong.")
         self.client = client
+        self.protocol.say = lambda english: catalogue(client.locale).say(english)
         self.greeted.set()
         return {"capabilities": _capabilities(client), "serverInfo": {"name": "llamagent", "version": __version__}}
 

@@ -74,7 +74,8 @@ async def hover(session: EditorSession, params: types.HoverParams, text: Text) -
     rows = {row.key: row for row in (await (await session.app()).config()).settings}
     row = rows[setting.key]
     lines = [
-        f"**{setting.key}**: {setting.help}",
+        f"**{setting.key}**",
+        setting.help,
         f"Allowed: {setting.allowed}. Default: `{_toml(default(setting.key))}`.",
         f"Now: `{_toml(row.value)}` ({row.source}).",
     ]

@@ -64,7 +64,7 @@ def hover(session: EditorSession, params: types.HoverParams, text: Text) -> list
         return None
     found = _KEY.match(text.line(line))
     key = BY_NAME.get(found["key"]) if found else None
-    return None if key is None else [f"**{key.name}**: {key.help}", f"Allowed: {key.allowed}."]
+    return None if key is None else [f"**{key.name}**", key.help, f"Allowed: {key.allowed}."]
 
 
 def complete(session: EditorSession, params: types.CompletionParams, text: Text) -> list[types.CompletionItem] | None:

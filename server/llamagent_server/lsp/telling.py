@@ -16,6 +16,7 @@ from llamagent_server.core.events import (
     ToolReturned,
     TurnEnded,
 )
+from llamagent_server.lsp import speech
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
@@ -40,7 +41,10 @@ class TraceSender:
         self._protocol = protocol
 
     def __call__(self, event: Event) -> None:
-        self._protocol.tell(TRACE, event.to_json(), for_show=isinstance(event.body, ModelDelta))
+        if isinstance(event.body, ModelDelta):
+            self._protocol.tell(TRACE, event.to_json(), for_show=True)
+        else:
+            self._protocol.tell(TRACE, speech.event(self._protocol.say, event.to_json()))
 
 
 class Answers:
@@ -92,8 +96,11 @@ class Messages:
                     self._say(types.MessageType.Log, f"[{event.step}] {line}", log_only=True)
 
     def _say(self, kind: types.MessageType, text: str, *, log_only: bool = False) -> None:
-        method = types.WINDOW_LOG_MESSAGE if log_only else types.WINDOW_SHOW_MESSAGE
-        self._protocol.tell(method, types.ShowMessageParams(kind, text))
+        if log_only:
+            self._protocol.tell(types.WINDOW_LOG_MESSAGE, types.LogMessageParams(kind, text))
+        else:
+            told = speech.lines(self._protocol.say, text)
+            self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, told))
 
     def _ended(self, turn: str, ended: TurnEnded) -> None:
         steps = "1 step" if ended.steps == 1 else f"{ended.steps} steps"
@@ -104,7 +111,9 @@ class Messages:
         if ended.error is not None:
             self._say(types.MessageType.Error, ended.error, log_only=not detached)
         elif ended.stop_reason is not StopReason.CANCELLED and ended.answer.strip():
-            self._answers.show(ended.answer.strip())
+            harness = ended.stop_reason is not StopReason.ANSWERED
+            answer = ended.answer.strip()
+            self._answers.show(self._protocol.say(answer) if harness else answer)
 
 
 def _log_line(body: object) -> str:

@@ -12,7 +12,7 @@ from llamagent_server.agent.results import Exported, Started, TurnResult
 from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument, LlamagentError
-from llamagent_server.lsp import wire
+from llamagent_server.lsp import speech, wire
 from llamagent_server.lsp.progress import Token
 from llamagent_server.lsp.said import answer
 from llamagent_server.lsp.session import EditorSession
@@ -113,5 +113,5 @@ async def _words(session: EditorSession, typed: Typed, result: object) -> str:
     said = answer(typed, result)
     long = isinstance(result, Exported) and said.count("\n") > MANY_LINES
     if long and await session.shown.show("conversation.md", said):
-        return "The conversation was opened as a file."
-    return said
+        return session.protocol.say("The conversation was opened as a file.")
+    return said if isinstance(result, Exported) else speech.lines(session.protocol.say, said)
