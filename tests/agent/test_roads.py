@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from llamagent_server.agent.ports import ChatRequest, ModelInfo
 from llamagent_server.agent.road import Learned, Road, RoadKey
 from llamagent_server.agent.roads import road_key
+from llamagent_server.core.messages import Reply
 from llamagent_server.errors import ModelLacksTools
 from llamagent_server.settings import Settings
 from llamagent_server.store.roads import FileRoads
@@ -97,6 +99,49 @@ async def test_another_server_in_the_same_connection_is_not_judged_by_it() -> No
     made.model.url = "test://elsewhere"
     await made.ask().result()
     assert [request.schema is None for request in made.model.requests] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("provider", "trained", "loaded", "window"),
+    [
+        ("openai", 32768, 4096, 4096),
+        ("openai", 2048, 4096, 2048),
+        ("openai", None, None, 8192),
+        ("openai", 32768, 16384, 8192),
+        ("ollama", 32768, 4096, 8192),  # it is loaded anew with what is asked for
+        ("ollama", 2048, None, 2048),  # but for what it was not trained for
+    ],
+)
+async def test_the_window_is_never_larger_than_what_the_server_gives(
+    provider: str, trained: int | None, loaded: int | None, window: int
+) -> None:
+    info = ModelInfo("m", frozenset({"tools"}), context_length=trained, loaded_context=loaded)
+    made = Desk([reply("", call("read_file", path="a")), reply("one"), reply("two")], texts={"a": "x"}, info=info)
+    made.model.provider = provider
+    await made.ask().result()
+    await made.ask().result()
+    assert {request.options.num_ctx for request in made.model.requests} == {window}
+    assert {gauge["numCtx"] for gauge in made.of("context.gauge")} == {window}
+    notices = [str(event["text"]) for event in made.of("notice")]
+    assert len(notices) == (window < 8192)
+    assert all(f"{window} tokens of context, and num_ctx is 8192" in words for words in notices)
+
+
+async def test_a_server_with_a_small_window_is_never_sent_more_than_fits_in_it() -> None:
+    def counting(request: ChatRequest) -> Reply:
+        sizes.append(sum(len(message.content) for message in request.messages) // 3)
+        if "Summarise this conversation" in request.messages[-1].content:
+            return reply("I read files.")
+        return reply("", call("read_file", path=f"f{len(sizes)}")) if len(sizes) < 12 else reply("done")
+
+    sizes: list[int] = []
+    info = ModelInfo("m", frozenset({"tools"}), loaded_context=4096)
+    made = Desk([counting] * 20, texts={f"f{n}": "word " * 400 for n in range(20)}, info=info)
+    assert (await made.ask("Read them all.").result()).answer == "done"
+    assert max(sizes) < 4096
+    assert all(
+        any("Read them all." in message.content for message in request.messages) for request in made.model.requests
+    )
 
 
 async def test_a_model_that_calls_tools_well_costs_no_look_at_what_it_is() -> None:

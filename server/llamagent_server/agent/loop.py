@@ -9,7 +9,7 @@ from llamagent_server.agent.ports import ToolResult
 from llamagent_server.agent.request import Step
 from llamagent_server.agent.results import TurnResult
 from llamagent_server.agent.road import Road
-from llamagent_server.agent.roads import choose_road, learn_schema_road, road
+from llamagent_server.agent.roads import choose_road, fitted, learn_schema_road, road
 from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.stalling import Stall, stall_in
@@ -46,10 +46,11 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
     reason, answer, error = StopReason.ERROR, "", "an internal error; the log has more"
     try:
         await session.ports.prepare(lambda words: session.trace.emit(Notice(Level.WARNING, words)))
-        turn.settings = session.ports.settings()
+        settings = session.ports.settings()
+        await choose_road(session, settings)
+        turn.settings = fitted(session.ports, settings)
         require_room(session, turn.settings, text)
         session.add(UserMessage(text))
-        await choose_road(session, turn.settings)
         reason, answer = await _steps(session, turn)
         error = ""
         _close(session, f"[{answer}]")

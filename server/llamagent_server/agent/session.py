@@ -47,8 +47,9 @@ class Ports:
 
     `prepare` settles with the person what must be settled before a first step (trust, a model's download), and is
     given a function to tell them things. `roads` says for each model how it takes tools, `memory` what was learned of
-    it in earlier connections. `sleep` waits that many seconds. `command_place` says how a command would run now;
-    `unseen` why the model may not see a file, if so.
+    it in earlier connections; `windows` how many tokens of context its server gives it, where that is less than asked.
+    `sleep` waits that many seconds. `command_place` says how a command would run now; `unseen` why the model may not
+    see a file, if so.
     """
 
     model: Callable[[], Model]
@@ -64,6 +65,7 @@ class Ports:
     command_place: Callable[[], Awaitable[CommandPlace]] = _anywhere
     unseen: Callable[[str], Awaitable[str | None]] = _nothing_unseen
     roads: dict[RoadKey, Road] = field(default_factory=dict)
+    windows: dict[RoadKey, int] = field(default_factory=dict)
     memory: RoadMemory = field(default_factory=NoMemory)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 

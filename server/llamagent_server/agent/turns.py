@@ -111,7 +111,7 @@ class Turns:
             return self.start(ask)
         running = self._running
         together = "\n\n".join([running.ask.text, *self._state.steering, ask.text])
-        require_room(self._session, self._session.ports.settings(), together)
+        require_room(self._session, self._state.settings, together)
         self._state.steering.append(ask.text)
         for words in ask.notices:
             self._session.trace.emit(Notice(Level.WARNING, words))

@@ -9,6 +9,7 @@ from llamagent_server.agent import results
 from llamagent_server.agent.context import Window, gauge
 from llamagent_server.agent.conversations import Conversation, Conversations
 from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_prompt
+from llamagent_server.agent.roads import fitted
 from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
@@ -79,6 +80,10 @@ class App:
         return self._grounds.loaded.settings
 
     @property
+    def _fitted(self) -> Settings:
+        return fitted(self._ports, self.settings)
+
+    @property
     def trusted(self) -> bool | None:
         """Whether the workspace is trusted; None where nobody said."""
         return self._grounds.trusted
@@ -123,9 +128,8 @@ class App:
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 
     @property
-    def _attached_room(self) -> int:
-        """In characters."""
-        return int(Window(self.settings.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
+    def _attached_room(self) -> int:  # in characters
+        return int(Window(self._fitted.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
 
     async def retry(
         self, session: str | None, turn: str | None, words: NewWords | None, *, undo: bool
@@ -221,12 +225,12 @@ class App:
         if len(known.idle().messages) < 2:
             raise BadArgument("There is nothing to compact yet: the conversation is empty.")
         await self._get_model()
-        done = await known.turns.alone(compact(known.session, self.settings, spend=nothing_spent, force=True))
+        done = await known.turns.alone(compact(known.session, self._fitted, spend=nothing_spent, force=True))
         return results.Compacted(done.summary, done.tokens_before, done.tokens_after)
 
     async def context(self, session: str | None) -> results.ContextReport:
         known = self._known(session).session
-        shown = gauge(known.meter, Window(self.settings.num_ctx), known.messages, self._ports.specs)
+        shown = gauge(known.meter, Window(self._fitted.num_ctx), known.messages, self._ports.specs)
         return results.ContextReport(
             shown.tokens, shown.num_ctx, shown.estimated, shown.parts, known.meter.known_tokens or None
         )
