@@ -5,8 +5,10 @@ which text by which. Beyond LIMIT_BYTES the texts that were kept longest ago are
 """
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -76,7 +78,9 @@ class FileCheckpoints:
             places.create(self._lists, _file(session))
         # Begun with a line's end: what a crash cut off before is closed by it.
         lines = "".join(f"\n{json.dumps(row)}" for row in rows)
-        places.append(self._lists, _file(session), f"{lines}\n".encode())
+        data = f"{lines}\n".encode()
+        if places.append(self._lists, _file(session), data) < len(data):  # a disk that is full takes a part
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _note_undone(self, session: str, turns: Sequence[str]) -> None:
         with contextlib.suppress(OSError):  # then it is only offered once more

@@ -104,6 +104,14 @@ def words(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def writable(place: Place) -> bool:
+    """Whether something can be made in `place`, or `place` itself, as far as the system tells without a try."""
+    path = place.path
+    while not path.exists() and path != place.root:
+        path = path.parent
+    return os.access(path, os.W_OK)
+
+
 def make_folder(place: Place, mode: int = PRIVATE_FOLDER) -> None:
     """Make `place`, and the folders on the way from its root, where they are missing. Raises OSError."""
     for end in range(1, len(place.parts) + 1):

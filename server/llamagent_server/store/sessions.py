@@ -97,7 +97,7 @@ class SessionStore:
     def create(self, header: Callable[[str], dict[str, Json]]) -> FileJournal:
         """The journal of a new conversation, whose first line will be `header` of its id."""
         session = self._new_id()
-        place = self._private if self._trusted() is False else self._places[0]
+        place = self._private if self._trusted() is False or not places.writable(self._places[0]) else self._places[0]
         beginning = Beginning((header(session),), lambda: self._begin(place, session))
         return FileJournal(session, place, session + OURS, beginning=beginning)
 
