@@ -10,7 +10,17 @@ import pytest
 EXTENSION = Path(__file__).parents[2] / "clients" / "vscode"
 LANGUAGES = ("fr", "de")
 # The same in that language: names, units, and words that it took over.
-ALIKE = {"Code", "Diff", "Conversation", "Conversations", "{0} s", "{0} min {1} s", "{0} messages, {1}", "in {0}"}
+ALIKE = {
+    "Arguments",
+    "Code",
+    "Diff",
+    "Conversation",
+    "Conversations",
+    "{0} s",
+    "{0} min {1} s",
+    "{0} messages, {1}",
+    "in {0}",
+}
 
 
 def bundle(name: str) -> dict[str, str]:

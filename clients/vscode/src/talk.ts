@@ -7,6 +7,7 @@ import type { Parts } from "./parts";
 import type { SessionRow } from "./wire";
 
 const REQUEST_CANCELLED = -32800;
+const CONNECTION_ENDED = [-32097, -32099]; // while an answer was awaited, or before
 
 /** Ask with what is attached. */
 export async function ask(parts: Parts, panel: Panel, text: string, steer = false): Promise<void> {
@@ -82,8 +83,15 @@ export async function undoTurn(parts: Parts, id?: string): Promise<void> {
 
 /** What a person can do about a problem is in its message, and sometimes in its hint. */
 export function wordsOf(problem: unknown): string {
-  const { message, data } = problem as { message?: string; data?: { hint?: string } };
-  return [message ?? String(problem), data?.hint].filter((part) => part !== undefined && part !== "").join(" ");
+  const { code, message, data } = problem as { code?: number; message?: string; data?: { hint?: string } };
+  if (code !== undefined && CONNECTION_ENDED.includes(code)) {
+    return vscode.l10n.t(
+      "The daemon ended before the turn did. Start it and ask again; what the turn had done is above.",
+    );
+  }
+  const words = message ?? String(problem);
+  const hint = data?.hint ?? "";
+  return hint === "" || words.includes(hint) ? words : `${words} ${hint}`;
 }
 
 export async function chooseModel(parts: Parts): Promise<void> {
@@ -116,7 +124,11 @@ export async function modelReady(parts: Parts): Promise<void> {
   let ready = false;
   try {
     const { models } = await parts.daemon.call("models", {});
-    ready = models.some(({ current }) => current);
+    const used = models.find(({ current }) => current);
+    ready = used !== undefined;
+    if (used !== undefined && parts.conversation.model === undefined) {
+      parts.conversation.setModel(used.name);
+    }
   } catch (problem) {
     parts.log.info(`no models yet: ${wordsOf(problem)}`);
   }

@@ -8,6 +8,7 @@ import * as talk from "../talk";
 import * as waiting from "../waiting";
 import type { ConsentReply } from "../wire";
 import type { ConsentDecision, FromPage, PageCommand } from "./messages";
+import { runTyped } from "./slash";
 import type { Panel } from "./view";
 
 // A page that was tampered with could send any name.
@@ -22,7 +23,10 @@ const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>([
 export async function receive(parts: Parts, panel: Panel, message: FromPage): Promise<void> {
   switch (message.type) {
     case "ask":
-      return talk.ask(parts, panel, message.text, message.steer);
+      if (!(await runTyped(parts, panel, message.text))) {
+        await talk.ask(parts, panel, message.text, message.steer);
+      }
+      return;
     case "retry":
       return talk.retry(parts, panel, message);
     case "undo":
@@ -99,6 +103,7 @@ async function consent(parts: Parts, { call, decision }: Message<"consent">): Pr
 
 /** Where the daemon completes; else the prompt has none. */
 async function complete(parts: Parts, panel: Panel, { request, text, offset }: Message<"complete">): Promise<void> {
+  await parts.daemon.ensure(); // the first letters may come while it starts
   if (parts.daemon.serves("complete")) {
     const { items } = await parts.daemon.call("complete", { text, offset });
     panel.post({ type: "completions", request, items });

@@ -4,8 +4,16 @@ import * as vscode from "vscode";
 
 import type { Proposal } from "./proposal";
 
-export function tabTitle(proposal: Proposal): string {
-  return vscode.l10n.t("Review: {0}", proposal.files.map((file) => file.name).join(", "));
+const LONGEST_NOTE = 60;
+
+/** The files, and what the person should know of the change: the daemon's label ends with it, in brackets. */
+export function tabTitle({ label, files }: Proposal): string {
+  const title = vscode.l10n.t("Review: {0}", files.map((file) => file.name).join(", "));
+  const note = / \(([^()]+)\)$/.exec(label)?.[1];
+  if (note === undefined) {
+    return title;
+  }
+  return `${title} ⚠ ${note.length > LONGEST_NOTE ? `${note.slice(0, LONGEST_NOTE)}…` : note}`;
 }
 
 export async function openTab(proposal: Proposal): Promise<void> {

@@ -7,12 +7,22 @@ import { announce } from "./announce";
 import { diffBlock } from "./diff";
 import { button, el, fold, scrollable } from "./dom";
 import { host } from "./host";
+import { OUTCOMES } from "./rows";
 import { t } from "./words";
 
 const FOLD_OVER_LINES = 40;
 
+/** A proposal's card, and its parts that change. */
+interface Review {
+  card: HTMLElement;
+  status: HTMLElement;
+  decide: HTMLElement;
+  diff: HTMLDetailsElement | null;
+  files: number;
+}
+
 export class Cards {
-  private readonly reviews = new Map<string, HTMLElement>();
+  private readonly reviews = new Map<string, Review>();
   private readonly consents = new Map<string, HTMLElement>();
 
   clear(): void {
@@ -20,31 +30,73 @@ export class Cards {
     this.consents.clear();
   }
 
-  proposal(event: EventOf<"edit.proposed">): HTMLElement {
-    const head = event.files.length === 1 ? t("Proposed edit") : t("Proposed edit of {0} files", event.files.length);
-    const buttons = el("div", { class: "decide" });
-    this.reviews.set(event.reviewId, buttons);
-    const short = event.diff.split("\n").length <= FOLD_OVER_LINES;
-    return el(
+  proposal({ reviewId, files, diff }: EventOf<"edit.proposed">): HTMLElement {
+    this.reviews.get(reviewId)?.card.remove();
+    const head = files.length === 1 ? t("Proposed edit") : t("Proposed edit of {0} files", files.length);
+    const rows = el("ul", { class: "files" }, ...files.map(fileRow));
+    const open = diff.split("\n").length <= FOLD_OVER_LINES;
+    const body = fold(t("Diff"), diffBlock(diff, { names: files.length > 1 }), { open });
+    return this.review(reviewId, head, rows, body, files.length);
+  }
+
+  /** What became of a proposal, in its card. False where there is none. */
+  resolved({ reviewId, outcome, reason, diff }: EventOf<"edit.resolved">): boolean {
+    const review = this.reviews.get(reviewId);
+    if (review === undefined) {
+      return false;
+    }
+    const words = reason === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}: ${visible(reason)}`;
+    review.status.textContent = words;
+    review.card.classList.add("decided", outcome);
+    if (review.diff !== null) {
+      review.diff.open = false;
+      if (diff !== undefined && diff !== "") {
+        review.diff.lastElementChild?.replaceWith(diffBlock(diff, { names: review.files > 1 }));
+      }
+    }
+    return true;
+  }
+
+  private review(
+    id: string,
+    head: string,
+    rows: HTMLElement,
+    diff: HTMLDetailsElement | null,
+    files: number,
+  ): HTMLElement {
+    const status = el("span", { class: "status" });
+    const decide = el("div", { class: "decide" });
+    const card = el(
       "section",
       { class: "card editor", attributes: { "aria-label": head } },
-      el("div", { class: "head", text: head }),
-      el("ul", { class: "files" }, ...event.files.map(fileRow)),
-      fold(t("Diff"), diffBlock(event.diff), { open: short }),
-      buttons,
+      el("div", { class: "head" }, el("span", { class: "title", text: head }), status),
+      rows,
+      ...(diff === null ? [] : [diff]),
+      decide,
     );
+    this.reviews.set(id, { card, status, decide, diff, files });
+    return card;
   }
 
   /** Buttons where something waits, none where nothing does any more; questions have no event of their own. */
   update(state: PanelState, flow: HTMLElement): void {
     const waiting = new Map(state.reviews.map((review) => [review.id, review]));
-    for (const [id, place] of this.reviews) {
+    for (const [id, { label }] of waiting) {
+      if (!this.reviews.has(id)) {
+        // No turn proposed it, as when a turn's edits are undone.
+        flow.append(this.review(id, t("Proposed edit"), el("div", { text: visible(label) }), null, 1));
+      }
+    }
+    for (const [id, { card, decide }] of this.reviews) {
       const review = waiting.get(id);
-      if ((review !== undefined) !== place.hasChildNodes()) {
-        place.replaceChildren(...(review === undefined ? [] : reviewButtons(id)));
-        place.parentElement?.classList.toggle("waiting", review !== undefined);
+      if ((review !== undefined) !== decide.hasChildNodes()) {
+        decide.replaceChildren(...(review === undefined ? [] : reviewButtons(id)));
+        card.classList.toggle("waiting", review !== undefined);
         if (review !== undefined) {
           announce(t("An edit waits for your review: {0}", review.label));
+        } else if (card.querySelector(".files") === null) {
+          card.remove();
+          this.reviews.delete(id);
         }
       }
     }
@@ -66,7 +118,8 @@ export class Cards {
   }
 }
 
-function fileRow({ uri, added, removed }: EventOf<"edit.proposed">["files"][number]): HTMLElement {
+/** What the person should know of a change stands under its file. */
+function fileRow({ uri, added, removed, note }: EventOf<"edit.proposed">["files"][number]): HTMLElement {
   const name = el("button", {
     class: "link file",
     text: visible(fileName(uri)),
@@ -76,7 +129,8 @@ function fileRow({ uri, added, removed }: EventOf<"edit.proposed">["files"][numb
   });
   const plus = el("span", { class: "plus", text: `+${String(added)}` });
   const minus = el("span", { class: "minus", text: `−${String(removed)}` });
-  return el("li", {}, name, " ", plus, " ", minus);
+  const known = note === undefined ? [] : [el("div", { class: "note", text: visible(note) })];
+  return el("li", {}, name, " ", plus, " ", minus, ...known);
 }
 
 function fileName(uri: string): string {
@@ -101,7 +155,8 @@ function reviewButtons(id: string): HTMLElement[] {
       { class: "buttons" },
       button(t("Accept"), decide("accept"), "primary"),
       button(t("Reject"), decide("reject")),
-      button(t("Open the diff"), decide("show")),
+      el("span", { class: "gap" }),
+      button(t("Open the diff"), decide("show"), "link"),
     ),
     el(
       "div",
@@ -122,24 +177,19 @@ function consentCard(question: ConsentQuestion): HTMLElement {
     sandboxed ? t("shut in a sandbox") : t("not sandboxed"),
     network ? t("can reach the network") : t("cannot reach the network"),
   ];
-  const withNetwork = sandboxed && !network ? [button(t("Run with network"), decide("network"))] : [];
+  const withNetwork = sandboxed && !network ? [button(t("Run with network"), decide("network"), "link")] : [];
   return el(
     "section",
     { class: "card consent waiting", attributes: { "aria-label": t("Run this command?") } },
-    el("div", { class: "head", text: t("Run this command?") }),
+    el("div", { class: "head" }, el("span", { class: "title", text: t("Run this command?") })),
     scrollable("command", t("Command"), visible(command)),
     el("div", { class: "dim", text: bounds.join(" · ") }),
     el("div", { class: "dim", text: t("in {0}", visible(cwd)) }),
-    el(
-      "div",
-      { class: "buttons" },
-      button(t("Run"), decide("run"), "primary"),
-      ...withNetwork,
-      button(t("Refuse"), decide("refuse")),
-    ),
+    el("div", { class: "buttons" }, button(t("Run"), decide("run"), "primary"), button(t("Refuse"), decide("refuse"))),
     el(
       "div",
       { class: "buttons more" },
+      ...withNetwork,
       button(t("Always in this session"), decide("always"), "link"),
       button(t("Refuse with a reason…"), decide("reason"), "link"),
       button(t("Refuse and stop"), decide("stop"), "link"),

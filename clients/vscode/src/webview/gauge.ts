@@ -26,10 +26,11 @@ export class Gauge {
     this.fill.style.width = `${String(Math.round(share * 100))}%`;
     this.fill.classList.toggle("full", share >= WARN_AT);
     const words = t("{0} of {1} tokens", number(tokens), number(numCtx));
-    this.numbers.textContent = estimated ? `≈ ${words}` : words;
-    this.element.title = parts.map((part) => `${part.name}: ${number(part.tokens)}`).join("\n");
+    const about = estimated ? "≈ " : "";
+    this.numbers.textContent = `${about}${number(tokens)} / ${number(numCtx)}`;
+    this.element.title = [about + words, ...parts.map((part) => `${part.name}: ${number(part.tokens)}`)].join("\n");
     this.element.setAttribute("aria-valuemax", String(numCtx));
     this.element.setAttribute("aria-valuenow", String(tokens));
-    this.element.setAttribute("aria-valuetext", this.numbers.textContent);
+    this.element.setAttribute("aria-valuetext", about + words);
   }
 }

@@ -13,11 +13,14 @@ const prompt = new Prompt();
 const trace = new Trace((turn, text, edited) => prompt.change(turn, text, edited));
 const gauge = new Gauge();
 const banner = el("div", { class: "banner", attributes: { role: "status" } });
-const bar = el("header", { class: "top" }, gauge.element);
+const model = button("", () => host.postMessage({ type: "command", name: "chooseModel" }), "link model");
+const bar = el("header", { class: "top" }, model, gauge.element);
 
 function show(state: PanelState): void {
   gauge.show(state.gauge);
-  bar.hidden = state.gauge === null;
+  model.textContent = state.model ?? t("Choose the model");
+  model.title = state.model === null ? "" : t("Model: {0}. Choose another", state.model);
+  model.setAttribute("aria-label", model.title || model.textContent);
   prompt.update(state);
   trace.update(state);
   const parts = [...bannerOf(state)];

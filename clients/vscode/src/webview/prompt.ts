@@ -31,7 +31,6 @@ export class Prompt {
   private readonly steer = button(t("Steer"), () => this.submit({ steer: true }));
   private readonly stop = button(t("Stop"), () => host.postMessage({ type: "stop" }));
   private readonly attach = button(t("Attach"), () => command("attach"), "link");
-  private readonly model = button("", () => command("chooseModel"), "link");
   private readonly list = new Completions(this.text, (item) => this.take(item));
   readonly element = el(
     "form",
@@ -40,16 +39,7 @@ export class Prompt {
     this.chips,
     this.list.element,
     this.text,
-    el(
-      "div",
-      { class: "buttons" },
-      this.send,
-      this.steer,
-      this.stop,
-      el("span", { class: "gap" }),
-      this.attach,
-      this.model,
-    ),
+    el("div", { class: "buttons" }, this.attach, el("span", { class: "gap" }), this.stop, this.steer, this.send),
   );
 
   private history: string[];
@@ -73,17 +63,23 @@ export class Prompt {
   update(state: PanelState): void {
     this.state = state;
     this.stop.hidden = !state.running;
-    this.steer.hidden = !state.running;
+    this.offer();
     this.send.textContent = state.running ? t("Queue") : t("Send");
     this.send.title = state.running ? t("Ask it when the running turn has ended") : "";
-    this.model.textContent = state.model ?? t("Choose the model");
-    this.model.setAttribute("aria-label", t("Model: {0}. Choose another", state.model ?? t("none yet")));
     this.drawChips();
     const waiting = state.queue.map(({ id, text }) => removable(text, () => host.postMessage({ type: "unqueue", id })));
     this.queue.replaceChildren(
       ...(waiting.length > 0 ? [el("span", { class: "dim", text: t("Next:") })] : []),
       ...waiting,
     );
+  }
+
+  /** While a turn runs, what can be done with a text is offered once there is one. */
+  private offer(): void {
+    const running = this.state?.running ?? false;
+    const empty = this.text.value.trim() === "";
+    this.steer.hidden = !running || empty;
+    this.send.hidden = running && empty;
   }
 
   /** An empty text only takes the focus; a draft is never written over. */
@@ -143,6 +139,7 @@ export class Prompt {
   private edited(): void {
     host.setState({ draft: this.text.value, history: this.history });
     this.request += 1;
+    this.offer();
     const { value, selectionStart } = this.text;
     if (/(^\/|(^|\s)@)\S*$/.test(value.slice(0, selectionStart))) {
       host.postMessage({ type: "complete", request: this.request, text: value, offset: selectionStart });
@@ -174,11 +171,14 @@ export class Prompt {
       this.text.value = this.history[at] ?? "";
       const end = step < 0 ? 0 : this.text.value.length;
       this.text.setSelectionRange(end, end);
+      this.offer();
     }
   }
 
-  private take(item: CompletionItem): void {
-    this.text.setRangeText(item.insertText, item.start, item.end, "end");
+  /** A blank ends the word, so that Enter sends next; in a folder one goes on. */
+  private take({ insertText, start, end }: CompletionItem): void {
+    const goesOn = insertText.endsWith("/") || /^\s/.test(this.text.value.slice(end));
+    this.text.setRangeText(goesOn ? insertText : `${insertText} `, start, end, "end");
     this.list.show([]);
     this.edited();
   }

@@ -1,12 +1,10 @@
-/** One event as the row that shows it; what streams or needs an answer is elsewhere. */
+/** One event as the row that shows it; calls, what streams and what needs an answer are elsewhere. */
 
 import { visible } from "../text/visible";
-import type { EventOf, ToolCall, TraceEvent } from "../wire";
-import { diffBlock } from "./diff";
+import type { EventOf, TraceEvent } from "../wire";
 import { el, fold, number, scrollable, seconds } from "./dom";
 import { t } from "./words";
 
-const LONGEST_ARGUMENT = 60;
 const FOLD_OVER_LINES = 6;
 
 type Actor = TraceEvent["actor"];
@@ -19,9 +17,16 @@ const ACTORS: Record<Actor, string> = {
   editor: t("editor"),
 };
 
-export function row(actor: Actor, kind: string, ...children: (Node | string)[]): HTMLElement {
+/** A part with who it is from before it; a row is one that stands in the flow by itself. */
+export function labelled(actor: Actor, kind: string, ...children: (Node | string)[]): HTMLElement {
   const who = el("span", { class: "who", text: ACTORS[actor] });
-  return el("div", { class: `row ${actor} ${kind}` }, who, el("div", { class: "what" }, ...children));
+  return el("div", { class: `from ${actor} ${kind}` }, who, el("div", { class: "what" }, ...children));
+}
+
+export function row(actor: Actor, kind: string, ...children: (Node | string)[]): HTMLElement {
+  const made = labelled(actor, kind, ...children);
+  made.classList.add("row");
+  return made;
 }
 
 /** Null for events that show elsewhere, and for kinds that a newer daemon may have. */
@@ -33,8 +38,6 @@ export function rowOf(event: TraceEvent): HTMLElement | null {
       return decided(event);
     case "tool.returned":
       return returned(event);
-    case "edit.resolved":
-      return resolved(event);
     case "turn.ended":
       return ended(event);
     case "notice":
@@ -49,7 +52,7 @@ function started({ text, files }: EventOf<"turn.started">): HTMLElement {
   return row("user", "asked", el("div", { class: "text", text }), ...names);
 }
 
-const DECISIONS: Record<string, string> = {
+export const DECISIONS: Record<string, string> = {
   allow: t("allowed"),
   ask: t("asks you"),
   refuse: t("refused"),
@@ -63,23 +66,6 @@ const DECISIONS: Record<string, string> = {
 function decided({ decision, reason }: EventOf<"harness.decided">): HTMLElement {
   const quiet = decision === "allow" || decision === "ask" ? "quiet" : "";
   return row("harness", `${decision} ${quiet}`, `${DECISIONS[decision] ?? decision}: ${visible(reason)}`);
-}
-
-export function callRow(call: ToolCall): HTMLElement {
-  const name = el("b", { text: visible(call.name) });
-  const parts = Object.entries(call.arguments).map(([key, value]) => `${key}: ${short(value)}`);
-  return row("model", "call", el("code", {}, name, parts.length > 0 ? ` ${visible(parts.join(", "))}` : ""));
-}
-
-function short(value: unknown): string {
-  if (typeof value !== "string") {
-    return JSON.stringify(value);
-  }
-  const lines = value.split("\n").length;
-  if (lines > 1) {
-    return `(${t("{0} lines", lines)})`;
-  }
-  return value.length > LONGEST_ARGUMENT ? `${value.slice(0, LONGEST_ARGUMENT)}…` : value;
 }
 
 function returned(event: EventOf<"tool.returned">): HTMLElement {
@@ -99,18 +85,12 @@ function returned(event: EventOf<"tool.returned">): HTMLElement {
   return row("tool", kind, fold(summary, output, { open }));
 }
 
-const OUTCOMES: Record<EventOf<"edit.resolved">["outcome"], string> = {
+export const OUTCOMES: Record<EventOf<"edit.resolved">["outcome"], string> = {
   accepted: t("accepted"),
   modified: t("accepted with changes"),
   rejected: t("rejected"),
   failed: t("not applied"),
 };
-
-function resolved({ outcome, reason, diff }: EventOf<"edit.resolved">): HTMLElement {
-  const head = reason === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}: ${visible(reason)}`;
-  const what = diff === undefined || diff === "" ? head : fold(head, diffBlock(diff), { open: false });
-  return row("editor", outcome, what);
-}
 
 export const ENDS: Record<EventOf<"turn.ended">["stopReason"], string> = {
   answered: t("answered"),

@@ -5,6 +5,7 @@ import type { TraceEvent } from "../wire";
 import { announce, live } from "./announce";
 import { Cards } from "./cards";
 import { el, number } from "./dom";
+import { hello } from "./hello";
 import { ENDS, row, rowOf } from "./rows";
 import { Turn } from "./turn";
 import { t } from "./words";
@@ -12,12 +13,14 @@ import { t } from "./words";
 const NEAR_THE_END = 40; // pixels
 
 export class Trace {
+  private readonly hello = hello();
   private readonly flow = el("div");
   private readonly activity = el("div", { class: "activity", attributes: { "aria-hidden": "true", hidden: "" } });
   private readonly remark = el("div");
   readonly element = el(
     "div",
     { class: "trace", attributes: { role: "log", "aria-label": t("Conversation"), "aria-live": "off", tabindex: "0" } },
+    this.hello,
     this.flow,
     this.activity,
     this.remark,
@@ -61,6 +64,7 @@ export class Trace {
     for (const event of events) {
       this.drawOne(event);
     }
+    this.hello.hidden = this.turns.size > 0;
     if (this.state !== null) {
       this.settle(this.state); // a proposal may wait before its event is drawn
     }
@@ -114,6 +118,9 @@ export class Trace {
     if (event.kind === "turn.ended") {
       this.lastError = event.error ?? null;
     }
+    if (turn.tookIn(event) || (event.kind === "edit.resolved" && this.cards.resolved(event))) {
+      return;
+    }
     const drawn = event.kind === "edit.proposed" ? this.cards.proposal(event) : rowOf(event);
     if (drawn !== null) {
       turn.add(drawn);
@@ -161,7 +168,7 @@ function activityOf(event: TraceEvent): string | null {
 function tell(events: readonly TraceEvent[]): void {
   for (const event of events) {
     if (event.kind === "turn.ended") {
-      announce([event.answer, event.error ?? ENDS[event.stopReason]].filter((part) => part !== "").join(". "));
+      [event.answer, event.error ?? ENDS[event.stopReason]].filter((part) => part !== "").forEach(announce);
     } else if (event.kind === "notice" && event.level !== "info") {
       announce(event.text);
     }

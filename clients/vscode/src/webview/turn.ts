@@ -3,10 +3,11 @@
 import type { PanelState } from "../panel/messages";
 import { visible } from "../text/visible";
 import type { EventOf, TraceEvent } from "../wire";
-import { button, el, fold, seconds } from "./dom";
+import { button, el, fold } from "./dom";
 import { host } from "./host";
 import { rendered } from "./markdown";
-import { callRow, row } from "./rows";
+import { row } from "./rows";
+import { Step } from "./step";
 import { t } from "./words";
 
 interface Stream {
@@ -17,6 +18,7 @@ interface Stream {
 export class Turn {
   readonly element = el("div", { class: "turn", attributes: { role: "group" } });
   private readonly actions = el("div", { class: "buttons more actions" });
+  private readonly steps = new Map<string, Step>();
   private streaming: HTMLElement[] = [];
   private stream: Stream | null = null;
   private text = "";
@@ -56,6 +58,30 @@ export class Turn {
     }
   }
 
+  /** Whether the event belongs to a call that is shown, and is now in it. */
+  tookIn(event: TraceEvent): boolean {
+    switch (event.kind) {
+      case "harness.decided":
+        return this.inStep(event.decision === "allow" || event.decision === "ask" ? event.call : undefined, (step) =>
+          step.decided(event),
+        );
+      case "tool.started":
+        return this.inStep(event.call, (step) => step.started());
+      case "tool.returned":
+        return this.inStep(event.call, (step) => step.returned(event));
+      default:
+        return false;
+    }
+  }
+
+  private inStep(call: string | undefined, act: (step: Step) => void): boolean {
+    const step = call === undefined ? undefined : this.steps.get(call);
+    if (step !== undefined) {
+      act(step);
+    }
+    return step !== undefined;
+  }
+
   streamed({ channel, text }: EventOf<"model.delta">): void {
     if (this.stream?.channel !== channel) {
       const body = el("div", { class: "text" });
@@ -77,22 +103,30 @@ export class Turn {
     if (this.actions.parentElement === null) {
       this.add(this.actions);
     }
-    const all: [boolean, string, () => void][] = [
-      [this.answer !== "", t("Copy the answer"), () => host.postMessage({ type: "copy", text: this.answer })],
-      [can.retry && !running && !put, t("Ask again"), () => this.retry()],
-      [can.retry && !running && !put, t("Change and ask again"), () => this.again(this.id, this.text, this.edited)],
+    const again = can.retry && !running && !put;
+    const all: [boolean, string, string, () => void][] = [
+      [
+        this.answer !== "",
+        t("Copy"),
+        t("Copy the answer"),
+        () => host.postMessage({ type: "copy", text: this.answer }),
+      ],
+      [again, t("Ask again"), t("Ask again"), () => this.retry()],
+      [again, t("Change…"), t("Change and ask again"), () => this.again(this.id, this.text, this.edited)],
       [
         can.undo && !running && this.edited,
+        t("Undo"),
         t("Undo its edits"),
         () => host.postMessage({ type: "undo", turn: this.id }),
       ],
     ];
-    const names = all.filter(([offered]) => offered).map(([, name]) => name);
-    if (names.join("\n") !== this.actions.dataset["names"]) {
-      this.actions.dataset["names"] = names.join("\n");
+    const offered = all.filter(([is]) => is);
+    const names = offered.map(([, name]) => name).join("\n");
+    if (names !== this.actions.dataset["names"]) {
+      this.actions.dataset["names"] = names;
       this.actions.replaceChildren(
         ...(put ? [el("span", { class: "dim", text: t("set aside") })] : []),
-        ...all.filter(([offered]) => offered).map(([, name, click]) => button(name, click, "link")),
+        ...offered.map(([, name, whole, click]) => titled(button(name, click, "link"), whole)),
       );
     }
   }
@@ -110,21 +144,28 @@ export class Turn {
       this.add(row("model", "thinking", thinking(el("div", { class: "text", text: event.thinking }))));
     }
     if (event.content.trim() !== "") {
-      this.add(row("model", "answer", rendered(event.content), el("div", { class: "dim", text: footnote(event) })));
+      this.add(row("model", "answer", rendered(event.content), ...cut(event)));
     }
-    event.toolCalls.forEach((call) => this.add(callRow(call)));
+    for (const call of event.toolCalls) {
+      const step = new Step(call);
+      step.element.classList.add("row");
+      this.steps.set(call.id, step);
+      this.add(step.element);
+    }
   }
+}
+
+/** A short name that says itself in full to whoever asks. */
+function titled(short: HTMLButtonElement, whole: string): HTMLButtonElement {
+  short.title = whole;
+  short.setAttribute("aria-label", whole);
+  return short;
 }
 
 function thinking(body: HTMLElement): HTMLElement {
   return fold(t("Thinking"), body, { open: false }, "thoughts");
 }
 
-function footnote({ usage, latency, finishReason }: EventOf<"model.replied">): string {
-  const parts = [
-    ...(usage.completionTokens === undefined ? [] : [t("{0} tokens", usage.completionTokens)]),
-    seconds(latency.totalSeconds),
-    ...(finishReason === "length" ? [t("cut: the reply was too long")] : []),
-  ];
-  return parts.join(" · ");
+function cut({ finishReason }: EventOf<"model.replied">): HTMLElement[] {
+  return finishReason === "length" ? [el("div", { class: "note", text: t("cut: the reply was too long") })] : [];
 }
