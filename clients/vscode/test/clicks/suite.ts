@@ -4,4 +4,8 @@ import "./shared";
 import "./review";
 import "./turn";
 import "./page";
+import "./prompt";
+import "./editor";
+import "./conversations";
+import "./walkthrough";
 import "./windows";

@@ -2,6 +2,8 @@
 
 import * as assert from "node:assert/strict";
 
+import { daemonsOf } from "../harness/server";
+import { until } from "../harness/waiting";
 import { CODE, done, edit, scene, stage } from "./shared";
 
 describe("a turn", () => {
@@ -14,15 +16,66 @@ describe("a turn", () => {
     await at.button("Send").waitFor();
   });
 
-  it("says in the panel that no model server listens", async () => {
-    const at = await scene({});
+  it("says where no model server listens and what to do, and works as soon as one does", async () => {
+    const at = await scene({ replies: [{ content: "Here I am." }] });
     await stage.forward.deaf();
     try {
       await at.ask("Anyone?");
       await at.shows(new URL(stage.forward.url).host);
+      await at.shows("Start it with `ollama serve`");
     } finally {
       await stage.forward.listen();
     }
+    await at.ask("Anyone now?");
+    await at.shows("Here I am.");
+  });
+
+  it("tells that the daemon was killed in mid-stream, and works again once it is started", async () => {
+    const at = await scene({ replies: [{ content: "one two three four", hold_after: 3 }] });
+    await at.ask("Talk.");
+    await at.shows("one two three");
+    daemonsOf(at.place.server).forEach((id) => process.kill(id, "SIGKILL"));
+    await at.panel.getByText("The daemon does not run.").waitFor();
+    await at.shows("The daemon ended before the turn did.");
+    assert.equal(await at.button("Stop").isVisible(), false);
+    await at.play([{ content: "Awake again." }]);
+    await at.button("Start it").click();
+    await at.panel.getByText("The daemon does not run.").waitFor({ state: "detached" });
+    await at.ask("Are you there?");
+    await at.shows("Awake again.");
+  });
+
+  it("is done again, and what it was is put aside", async () => {
+    const at = await scene({ replies: [{ content: "First try." }, { content: "Second try." }] });
+    await at.ask("Try.");
+    await at.shows("First try.");
+    await at.button("Ask again").click();
+    await at.shows("Second try.");
+    await at.panel.locator(".trace").getByText("First try.").waitFor({ state: "hidden" });
+    await at.shows("set aside");
+  });
+
+  it("is done again with other words", async () => {
+    const at = await scene({ replies: [{ content: "Mumble." }, { content: "Clear words." }] });
+    await at.ask("Tpyo.");
+    await at.shows("Mumble.");
+    await at.button("Change and ask again").click();
+    await until("its words in the prompt", async () => (await at.prompt.inputValue()) === "Tpyo.");
+    await at.ask("Typo.");
+    await at.shows("Clear words.");
+    await at.panel.locator(".trace").getByText("Mumble.").waitFor({ state: "hidden" });
+  });
+
+  it("gives its edits back after another review", async () => {
+    const at = await scene({ files: { "back.py": CODE }, replies: [edit("back.py", "total = 0", "total = 1"), done] });
+    await at.ask("Count from one.");
+    await at.button("Accept").click();
+    await at.shows("All done.");
+    assert.ok(at.read("back.py").includes("total = 1"));
+    await at.button("Undo its edits").click();
+    await at.button("Accept").click();
+    await at.shows("The turn's edits are undone.");
+    await until("the file as it was", () => at.read("back.py") === CODE);
   });
 
   it("leaves nothing behind when the window is reloaded with a review open", async () => {

@@ -22,13 +22,15 @@ export interface Model {
   stop(): void;
 }
 
-export async function startModel(replies: readonly Reply[]): Promise<Model> {
+/** `models` are those that the server has; qwen3.5:4b alone where none are named. */
+export async function startModel(replies: readonly Reply[], models: readonly string[] = []): Promise<Model> {
   const folder = mkdtempSync(join(tmpdir(), "llamagent-model-"));
   const script = join(folder, "script.jsonl");
   const portFile = join(folder, "port");
   writeFileSync(script, replies.map((reply) => JSON.stringify(reply)).join("\n") + "\n");
   const run = "from tests.fakes.fake_ollama import main; main()";
   const args = ["-c", run, "--script", script, "--port-file", portFile];
+  args.push(...models.flatMap((name) => ["--model", name]));
   const child: ChildProcess = spawn(PYTHON, args, { cwd: PROJECT, stdio: ["ignore", "ignore", "inherit"] });
   await until("the model server", () => existsSync(portFile) && readFileSync(portFile, "utf8").trim() !== "");
   const port = Number(readFileSync(portFile, "utf8"));

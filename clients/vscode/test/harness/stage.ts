@@ -11,7 +11,7 @@ import { checkTools, EXTENSION, VSIX } from "./places";
 import { type CodeServer, install, startBrowser, startCodeServer } from "./server";
 import { type Options, type Scene, Window } from "./window";
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = Number(process.env["LLAMAGENT_PATIENCE_MS"] ?? 90_000);
 
 /** Its windows share a browser profile: what VS Code and the panel's page once loaded is there for the next. */
 export class Stage {

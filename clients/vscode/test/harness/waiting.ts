@@ -1,7 +1,7 @@
 /** Waiting for a condition that no event tells of, with an end. */
 
 const STEP_MS = 50;
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = Number(process.env["LLAMAGENT_PATIENCE_MS"] ?? 90_000);
 
 export async function until(
   what: string,

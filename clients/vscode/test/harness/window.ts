@@ -17,6 +17,8 @@ export type Files = Record<string, string | Uint8Array>;
 export interface Scene {
   files?: Files;
   replies?: readonly Reply[];
+  /** Those that the server has. */
+  models?: readonly string[];
 }
 
 export interface Options extends Scene {
@@ -50,7 +52,7 @@ export class Window {
       ...options.files,
       ...(options.settings === undefined ? {} : { ".vscode/settings.json": JSON.stringify(options.settings) }),
     });
-    await Promise.all([window.play(options.replies ?? []), window.load()]);
+    await Promise.all([window.play(options.replies ?? [], options.models), window.load()]);
     return window;
   }
 
@@ -62,20 +64,25 @@ export class Window {
   }
 
   /** The next test in this window: its files, its model, an empty conversation. */
-  async begin({ files = {}, replies = [] }: Scene): Promise<void> {
+  async begin({ files = {}, replies = [], models = [] }: Scene): Promise<void> {
     this.write(files);
-    await this.play(replies);
+    await this.play(replies, models);
     if (!(await this.prompt.isVisible())) {
       await this.openPanel();
     }
+    await this.prompt.fill("");
+    await this.newConversation();
+  }
+
+  async newConversation(): Promise<void> {
     await this.page.locator('.part.auxiliarybar a.action-label[aria-label^="New Conversation"]').first().click();
     await until("an empty conversation", async () => (await this.panel.locator(".row").count()) === 0);
   }
 
   /** What the model answers from now on. */
-  async play(replies: readonly Reply[]): Promise<void> {
+  async play(replies: readonly Reply[], models: readonly string[] = []): Promise<void> {
     const old = this.model;
-    this.model = await startModel(replies);
+    this.model = await startModel(replies, models);
     this.place.forward.to(this.model.port);
     old?.stop();
   }
@@ -113,7 +120,9 @@ export class Window {
   }
 
   get panel(): FrameLocator {
-    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+    return this.page
+      .frameLocator('iframe.webview.ready[src*="purpose=webviewView"]')
+      .frameLocator("iframe#active-frame");
   }
 
   get statusItem(): Locator {
@@ -165,6 +174,22 @@ export class Window {
   titleIcon(label: string): Locator {
     const icons = ".editor-group-container.active .editor-actions a.action-label";
     return this.page.locator(`${icons}[aria-label^="${label}"]`).first();
+  }
+
+  /** A button of a row of the list on top. */
+  async pressOnRow(row: string, action: string): Promise<void> {
+    await this.quickRow(row).hover();
+    await this.quickRow(row).locator(`.action-label[aria-label="${action}"]`).click();
+  }
+
+  get dialog(): Locator {
+    return this.page.locator(".monaco-dialog-box");
+  }
+
+  /** The text of the editor in front, as far as it is on the screen; its lines are in no order. */
+  async editorText(): Promise<string> {
+    const lines = this.page.locator(".editor-group-container.active .view-lines");
+    return (await lines.first().innerText()).replace(/\u00a0/g, " ");
   }
 
   async openFile(name: string): Promise<void> {

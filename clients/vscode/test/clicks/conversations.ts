@@ -1,0 +1,58 @@
+/** The stored conversations: gone on with, deleted, exported. */
+
+import * as assert from "node:assert/strict";
+
+import { until } from "../harness/waiting";
+import type { Window } from "../harness/window";
+import { scene } from "./shared";
+
+async function openList(at: Window, title: string): Promise<void> {
+  await at.command("Llamagent: Conversations…");
+  await at.quickInput.fill(title);
+  await at.quickRow(title).waitFor();
+}
+
+describe("the list of conversations", () => {
+  it("goes on with the one that is chosen, and the model knows it", async () => {
+    const at = await scene({ replies: [{ content: "The plum is ripe." }, { content: "It still is." }] });
+    await at.ask("How is the plum?");
+    await at.shows("The plum is ripe.");
+    await at.button("Ask again").waitFor();
+    await at.newConversation();
+    await openList(at, "How is the plum?");
+    await at.page.keyboard.press("Enter");
+    await at.shows("The plum is ripe.");
+    await at.ask("And now?");
+    await at.shows("It still is.");
+    await at.shows("The plum is ripe.");
+  });
+
+  it("deletes one only after a yes", async () => {
+    const at = await scene({ replies: [{ content: "Gone soon." }] });
+    await at.ask("Shall this stay?");
+    await at.shows("answered");
+    await at.newConversation();
+    await openList(at, "Shall this stay?");
+    await at.pressOnRow("Shall this stay?", "Delete");
+    await at.dialog.getByRole("button", { name: "Cancel" }).click();
+    await openList(at, "Shall this stay?");
+    await at.pressOnRow("Shall this stay?", "Delete");
+    assert.match(await at.dialog.innerText(), /Delete the conversation “Shall this stay\?”/);
+    await at.dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await at.command("Llamagent: Conversations…");
+    await at.quickInput.fill("Shall this stay?");
+    await until("the list without it", async () => (await at.quickRow("Shall this stay?").count()) === 0);
+    await at.page.keyboard.press("Escape");
+  });
+
+  it("exports one as Markdown, into a text of its own", async () => {
+    const at = await scene({ replies: [{ content: "Keep *this*." }] });
+    await at.ask("What is worth keeping?");
+    await at.shows("answered");
+    await openList(at, "What is worth keeping?");
+    await at.pressOnRow("What is worth keeping?", "Export as Markdown");
+    await until("the exported text", async () => (await at.editorText()).includes("Keep *this*."));
+    assert.ok((await at.editorText()).includes("What is worth keeping?"));
+    await at.command("View: Revert and Close Editor");
+  });
+});

@@ -1,0 +1,51 @@
+/** Asking from the text of an editor, by its context menu. */
+
+import * as assert from "node:assert/strict";
+
+import type { Window } from "../harness/window";
+import { until } from "../harness/waiting";
+import { CODE, done, edit, scene } from "./shared";
+
+/** Select all of a file and choose an entry of llamagent's context menu. */
+async function choose(at: Window, file: string, entry: string): Promise<void> {
+  await at.openFile(file);
+  const lines = at.page.locator(".editor-group-container.active .view-lines");
+  await lines.click();
+  await at.page.keyboard.press("Control+A");
+  await lines.click({ button: "right", position: { x: 60, y: 30 } });
+  await at.page.getByRole("menuitem", { name: "Llamagent" }).hover();
+  const item = at.page.getByRole("menuitem", { name: entry });
+  await item.hover();
+  await at.page.keyboard.press("Enter"); // a menu that has just opened takes no click yet
+  await item.waitFor({ state: "detached" });
+}
+
+describe("the context menu of a selection", () => {
+  it("explains it at once", async () => {
+    const at = await scene({ files: { "explain.py": CODE }, replies: [{ content: "It adds up." }] });
+    await choose(at, "explain.py", "Explain the Selection");
+    await at.shows("with explain.py");
+    await at.shows("It adds up.");
+  });
+
+  it("fixes it by an edit to review", async () => {
+    const at = await scene({ files: { "fix.py": CODE }, replies: [edit("fix.py", "total = 0", "total = 0.0"), done] });
+    await choose(at, "fix.py", "Fix the Selection");
+    await at.button("Accept").click();
+    await at.shows("All done.");
+    assert.equal(at.read("fix.py"), CODE.replace("total = 0", "total = 0.0"));
+  });
+
+  it("takes it into the prompt for words of one's own", async () => {
+    const at = await scene({ files: { "about.py": CODE }, replies: [{ content: "Because." }] });
+    await choose(at, "about.py", "Ask about the Selection");
+    const chip = at.panel.getByRole("list", { name: "Attached" }).getByRole("listitem");
+    await chip.getByText("about.py").waitFor();
+    await until("the focus in the prompt", () => at.prompt.evaluate("document.activeElement?.tagName === 'TEXTAREA'"));
+    await at.page.keyboard.type("Why so?");
+    await at.page.keyboard.press("Enter");
+    await at.shows("with about.py");
+    await at.shows("Because.");
+    assert.equal(await chip.count(), 0);
+  });
+});

@@ -1,0 +1,60 @@
+/** The prompt: what completes its words, and the model that it asks. */
+
+import * as assert from "node:assert/strict";
+
+import { until } from "../harness/waiting";
+import { CODE, scene } from "./shared";
+
+describe("the prompt", () => {
+  it("completes a file by the keyboard, and Enter takes the choice before it sends", async () => {
+    const at = await scene({ files: { "ledger.py": CODE }, replies: [{ content: "I see it." }] });
+    await at.prompt.fill("");
+    await at.prompt.pressSequentially("Read @ledg");
+    const option = at.panel.getByRole("option", { name: "@ledger.py" });
+    await option.waitFor();
+    assert.equal(await option.getAttribute("aria-selected"), "true");
+    await at.prompt.press("Enter");
+    assert.equal((await at.prompt.inputValue()).trim(), "Read @ledger.py");
+    await option.waitFor({ state: "detached" });
+    await at.prompt.press("Enter");
+    await at.shows("with ledger.py");
+    await at.shows("I see it.");
+  });
+
+  it("completes a command by the mouse, and sending it does what it says", async () => {
+    const at = await scene({ replies: [{ content: "Forget me." }] });
+    await at.ask("Say something.");
+    await at.shows("Forget me.");
+    await at.prompt.pressSequentially("/cle");
+    await at.panel.getByRole("option", { name: "/clear" }).click();
+    assert.equal((await at.prompt.inputValue()).trim(), "/clear");
+    await at.prompt.press("Enter");
+    await until("an empty conversation", async () => (await at.panel.locator(".row").count()) === 0);
+  });
+
+  it("puts the list away by Escape, and leaves what was typed", async () => {
+    const at = await scene({ files: { "escape.py": CODE } });
+    await at.prompt.pressSequentially("@escape");
+    await at.panel.getByRole("option").first().waitFor();
+    await at.prompt.press("Escape");
+    await at.panel.getByRole("option").first().waitFor({ state: "detached" });
+    assert.equal(await at.prompt.inputValue(), "@escape");
+    await at.prompt.fill("");
+  });
+
+  it("asks the model that is chosen in the list", async () => {
+    const models = ["qwen3.5:4b", "tiny:1b"];
+    const at = await scene({ replies: [], models });
+    const chosen = at.panel.getByRole("button", { name: /^Model: / });
+    await chosen.click();
+    await at.quickRow("tiny:1b").click();
+    await at.panel.getByRole("button", { name: "Model: tiny:1b. Choose another" }).waitFor();
+    await at.play([{ content: "I am small." }], ["tiny:1b"]); // another name would be refused
+    await at.ask("Who are you?");
+    await at.shows("I am small.");
+    await at.play([], models);
+    await chosen.click();
+    await at.quickRow("qwen3.5:4b").click();
+    await at.panel.getByRole("button", { name: "Model: qwen3.5:4b. Choose another" }).waitFor();
+  });
+});
