@@ -1,6 +1,7 @@
 """Commands in the real sandbox: what it keeps away, what works in it all the same, and what it bounds."""
 
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from llamagent_server.workspace.guarded import reach
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only on Linux")
 
-SECRET = "KEY-THAT-NOBODY-MAY-READ"
+SECRET = "-".join(("KEY-THAT", "NOBODY", "MAY", "READ"))  # not to be found in this file
 
 
 @pytest.fixture
@@ -180,6 +181,16 @@ async def bounded(command: str, folder: Path, bounds: Bounds) -> Ran:
 )
 async def test_forks_without_end_are_stopped(project: Path, command: str) -> None:
     ran = await bounded(command, project, Bounds(processes=60))
+    assert (ran.ending.limit, ran.timed_out) == ("processes", False)
+    assert told(ran, 4000).content.startswith("Killed: it started more than 60 processes")
+    assert _processes_in(project) == []
+
+
+async def test_forks_without_end_are_stopped_without_a_sandbox_too(project: Path) -> None:
+    """At most 150 of them, should nothing stop it."""
+    env = command_environment(project, base=os.environ)
+    storm = "for i in $(seq 150); do setsid sh -c 'sleep 60' & done; wait"
+    ran = await run(shell_argv(storm), cwd=project, env=env, timeout=60, bounds=Bounds(processes=60))
     assert (ran.ending.limit, ran.timed_out) == ("processes", False)
     assert told(ran, 4000).content.startswith("Killed: it started more than 60 processes")
     assert _processes_in(project) == []
@@ -373,4 +384,22 @@ def test_variables_that_hold_keys_or_lead_to_agents_are_left_out() -> None:
 
 def test_a_home_is_found_by_the_variable_and_by_the_account(home: Path) -> None:
     assert home in homes({"HOME": str(home)})
-    assert homes({}) != ()
+    account = pwd.getpwuid(os.getuid()).pw_dir
+    assert [str(home) for home in homes({})] == ([os.path.realpath(account)] if Path(account).is_dir() else [])
+
+
+async def test_places_that_one_may_not_look_into_are_passed_over(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shut = tmp_path / "shut"
+    (shut / "bin").mkdir(parents=True)
+    (shut / "bin/python").symlink_to("/usr/bin/python3")
+    shut.chmod(0)
+    too_long = f"/{'x' * 300}/bin"
+    monkeypatch.setenv("PATH", f"{shut}/bin:{too_long}:{os.environ['PATH']}")
+    monkeypatch.setenv("VIRTUAL_ENV", str(shut / "venv"))
+    monkeypatch.setenv("JAVA_HOME", too_long)
+    (home / ".config/shut").mkdir(parents=True)
+    ran = await Shell(project)("echo works")
+    shut.chmod(0o700)
+    assert (ran.output, ran.shelter, ran.ending.error) == ("works\n", Shelter.SANDBOX, None)

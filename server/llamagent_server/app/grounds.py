@@ -16,6 +16,7 @@ from llamagent_server.core.messages import Json
 from llamagent_server.core.policy import can_be_allowed
 from llamagent_server.errors import TRUST, BadArgument, RequestError, Untrusted
 from llamagent_server.processes.environment import own_programs
+from llamagent_server.processes.there import is_folder
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import validate_one
 from llamagent_server.settings_load import Loaded, Problem, Scope, Sources, allowing, load
@@ -151,7 +152,7 @@ class Grounds:
     async def trust(self, folder: str, *, trusted: bool) -> TrustReport:
         """Remember the person's word on a folder, and on what it brings now. Raises BadArgument."""
         path = Path(folder)
-        if not path.is_absolute() or not path.is_dir():
+        if not path.is_absolute() or not is_folder(path):
             raise BadArgument(f"{folder} is no folder.", hint="Name the folder by its full path.")
         seen = None
         if self._folder is not None and real(path) == real(self._folder.path):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from llamagent_server.processes.box import Box, kept
 from llamagent_server.processes.homes import SECRETS, homes, tool_folders
+from llamagent_server.processes.there import is_folder, is_there
 
 # Places with sockets, with other people's files, with other systems' disks (WSL's /mnt/c), or to write into.
 EMPTIED = ("/tmp", "/var/tmp", "/run", "/home", "/root", "/mnt", "/media")
@@ -60,7 +61,7 @@ class Bubblewrap:
         for path, writable in kept(box):
             yield from ("--bind" if writable else "--ro-bind", str(path), str(path))
         for secret in _within_reach(box, env):
-            yield from ("--tmpfs", str(secret)) if secret.is_dir() else ("--ro-bind", "/dev/null", str(secret))
+            yield from ("--tmpfs", str(secret)) if is_folder(secret) else ("--ro-bind", "/dev/null", str(secret))
         yield from ("--chdir", str(box.cwd))
 
     def _empty(self, place: Path) -> Iterator[str]:
@@ -70,7 +71,7 @@ class Bubblewrap:
 
 def _outermost(places: Sequence[Path]) -> list[Path]:
     """Those that exist, links resolved, without those that lie in another one."""
-    real = sorted({Path(os.path.realpath(place)) for place in places if place.is_dir()} - {Path("/")})
+    real = sorted({Path(os.path.realpath(place)) for place in places if is_folder(place)} - {Path("/")})
     return [place for place in real if not any(place != other and place.is_relative_to(other) for other in real)]
 
 
@@ -86,7 +87,7 @@ def _shown(box: Box, env: Mapping[str, str], emptied: Sequence[Path]) -> Iterato
         named += [home / name for name in _GIT_FILES if _is_harmless(home / name)]
     for place in named:
         # What holds a whole emptied place would bring that back.
-        if place.exists() and _holds(emptied, place) and place not in emptied:
+        if is_there(place) and _holds(emptied, place) and place not in emptied:
             yield from ("--ro-bind", str(place), str(place))
 
 
@@ -106,6 +107,6 @@ def _within_reach(box: Box, env: Mapping[str, str]) -> Iterator[Path]:
     for home in homes(env):
         for name in SECRETS:
             secret = Path(os.path.realpath(home / name))
-            if secret.exists() and _holds((*shown, *tools), secret) and not _holds([secret], box.cwd):
+            if is_there(secret) and _holds((*shown, *tools), secret) and not _holds([secret], box.cwd):
                 yield secret
-    yield from (path for path in box.hidden if path.exists() and not _holds([path], box.cwd))
+    yield from (path for path in box.hidden if is_there(path) and not _holds([path], box.cwd))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from llamagent_server.processes.programs import find_program, has_relative_entries
+from llamagent_server.processes.there import is_file, is_link
 
 VENVS = (".venv", "venv")
 # Programs ask on a terminal, page, colour and draw; here nobody would see it and nothing could answer.
@@ -60,7 +61,7 @@ def _venv_python(folder: Path) -> Path | None:
     programs = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
     for name in VENVS:
         python = folder.joinpath(name, *programs)
-        if python.is_file():
+        if is_file(python):
             return python
     return None
 
@@ -85,7 +86,7 @@ def python_shim(env: Mapping[str, str]) -> Path | None:
     link = folder / "python"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not link.is_symlink() or link.readlink() != Path(target):
+        if not is_link(link) or link.readlink() != Path(target):
             fresh = folder / f"python.{os.getpid()}"
             fresh.unlink(missing_ok=True)
             fresh.symlink_to(target)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from llamagent_server.processes.there import is_folder, is_link, is_there
+
 # Below the home folder: keys, tokens, histories. Where the home cannot be hidden as a whole, these are.
 SECRETS = (
     ".ssh .gnupg .aws .azure .config/gcloud .config/gh .config/glab-cli .config/hub .config/op .config/doctl "
@@ -59,7 +61,7 @@ def homes(env: Mapping[str, str]) -> tuple[Path, ...]:
     """The person's home folder, real paths: as the variable says, and as the system does."""
     named = (env.get("HOME"), _home_of_account())
     found = [Path(os.path.realpath(name)) for name in named if name and Path(name).is_absolute()]
-    return tuple(dict.fromkeys(home for home in found if home.is_dir() and home != Path("/")))
+    return tuple(dict.fromkeys(home for home in found if is_folder(home) and home != Path("/")))
 
 
 def _home_of_account() -> str | None:
@@ -84,12 +86,12 @@ def tool_folders(env: Mapping[str, str]) -> tuple[Path, ...]:
         for entry in filter(None, env.get(name, "").split(os.pathsep)):
             folder = Path(entry)
             named.append(folder)
-            if any(folder.parent.joinpath(sign).exists() for sign in _SIGNS_OF_TOOLS) and folder.parent not in known:
+            if any(is_there(folder.parent / sign) for sign in _SIGNS_OF_TOOLS) and folder.parent not in known:
                 named.append(folder.parent)
             # The Python of an environment is elsewhere: its link leads there.
             links = [folder / python for python in ("python", "python3")]
-            named += [Path(os.path.realpath(link)).parents[1] for link in links if link.is_symlink()]
+            named += [Path(os.path.realpath(link)).parents[1] for link in links if is_link(link)]
     found = [Path(os.path.realpath(path)) for path in named if path.is_absolute()]
     # A home, or the settings in it, may be named only by mistake.
     real = [path for path in found if path not in known and path.name not in (".config", ".local", ".cache")]
-    return tuple(dict.fromkeys(path for path in real if path.is_dir()))
+    return tuple(dict.fromkeys(path for path in real if is_folder(path)))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from llamagent_server.processes.there import is_there
 from llamagent_server.workspace.opening import BY_DESCRIPTOR, NotOrdinary, entries, open_file, open_folder
 
 PROJECT_FOLDER = ".llamagent"
@@ -52,7 +53,7 @@ def user_folder() -> Path:
 def user_place(*parts: str) -> Place:
     """A place in the user's folder, which need not exist yet."""
     folder = real(user_folder())
-    root = next(above for above in (folder, *folder.parents) if above.exists())
+    root = next(above for above in (folder, *folder.parents) if is_there(above))
     return Place(root, (*folder.relative_to(root).parts, *parts))
 
 
@@ -107,7 +108,7 @@ def words(error: OSError) -> str:
 def writable(place: Place) -> bool:
     """Whether something can be made in `place`, or `place` itself, as far as the system tells without a try."""
     path = place.path
-    while not path.exists() and path != place.root:
+    while not is_there(path) and path != place.root:
         path = path.parent
     return os.access(path, os.W_OK)
 

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from llamagent_server.errors import TRUST, UnknownSkill, Untrusted
+from llamagent_server.processes.there import is_file, is_link, is_there
 from llamagent_server.store import brought, places
 from llamagent_server.store.brought import Brought, Seen
 from llamagent_server.store.places import Place
@@ -152,7 +153,7 @@ def _kept(place: Place, source: str, fence: Path | None) -> Iterator[Skill | str
     for entry in names[:MOST_SKILLS]:
         name = entry.removesuffix(".md")
         path = place.path / entry if entry.endswith(".md") else place.path / entry / NESTED
-        if _NAME.fullmatch(name) and path.exists():
+        if _NAME.fullmatch(name) and is_there(path):
             yield _read(name, source, path, fence)
 
 
@@ -177,7 +178,7 @@ def _names_beside(skill: Skill) -> list[str]:
     if skill.folder is None:
         return []
     looked_at = sorted(islice(skill.folder.rglob("*"), MOST_LOOKED_AT))
-    files = (path for path in looked_at if path.is_file() and not path.is_symlink())
+    files = (path for path in looked_at if is_file(path) and not is_link(path))
     names = (path.relative_to(skill.folder).as_posix() for path in files)
     return [name for name in names if name != NESTED]
 

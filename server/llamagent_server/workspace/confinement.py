@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from llamagent_server.processes.there import is_file, is_folder
 from llamagent_server.workspace import uris
 from llamagent_server.workspace.names import fault, protected, shown
 
@@ -245,7 +246,7 @@ def _in_repository_data(root: Path, parts: Sequence[str]) -> str | None:
     """A git repository's data may lie in a folder of any name (a bare one): its hooks would be run all the same."""
     for depth in range(len(parts)):
         folder = root.joinpath(*parts[:depth])
-        if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
+        if is_file(folder / "HEAD") and is_folder(folder / "objects") and is_folder(folder / "refs"):
             return "it is inside the data of a git repository, which is never written"
     return None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from llamagent_server.processes.box import Reach
+from llamagent_server.processes.there import is_file, is_folder, is_there
 from llamagent_server.workspace.ignore import SKIPPED
 from llamagent_server.workspace.names import protected
 
@@ -27,9 +28,9 @@ def reach(folders: Sequence[Path], *, history: bool) -> Reach:
     read_only: list[Path] = []
     writable: list[Path] = []
     for path in _protected_paths(roots):
-        if history and path.name == GIT and (path / "hooks").is_dir() and (path / "config").is_file():
+        if history and path.name == GIT and is_folder(path / "hooks") and is_file(path / "config"):
             writable.append(path)
-            read_only += [path / name for name in _RUN_BY_GIT if (path / name).exists()]
+            read_only += [path / name for name in _RUN_BY_GIT if is_there(path / name)]
         else:
             read_only.append(path)
     return Reach(roots, tuple(read_only), tuple(writable))
@@ -46,7 +47,7 @@ def _protected_paths(roots: Sequence[Path]) -> list[Path]:
             if protected((folder.name, entry.name)):
                 # A link cannot be kept, only what it leads to, where that is in the workspace.
                 real = Path(os.path.realpath(entry.path))
-                if real.exists() and any(real.is_relative_to(root) and real != root for root in roots):
+                if is_there(real) and any(real.is_relative_to(root) and real != root for root in roots):
                     found.append(real)
             elif entry.name not in _NOT_ENTERED and entry.is_dir(follow_symlinks=False):
                 pending.append(Path(entry.path))

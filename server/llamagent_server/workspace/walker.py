@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llamagent_server.processes.there import is_file
 from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE, as_text_field
 from llamagent_server.workspace.ignore import Ignore
 from llamagent_server.workspace.opening import BY_DESCRIPTOR, entries, open_file, open_folder, open_listed
@@ -68,7 +69,7 @@ def sieve(pattern: "re.Pattern[str]") -> Callable[[bytes], bool]:
 def walk(root: Path, base: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """The ordinary files below `base` that no ignore file leaves out, folder by folder. Links are not followed, nor
     given."""
-    if base and root.joinpath(*base).is_file():
+    if base and is_file(root.joinpath(*base)):
         yield base[:-1], [base[-1]]
         return
     ignore = Ignore(lambda folder: _ignore_file(root, base + folder))
