@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 MODEL = "bench"
-_INFO = {
+INFO = {
     "capabilities": ["completion", "tools"],
     "model_info": {"general.architecture": "x", "x.context_length": 32768},
 }
@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
             self._chat(message, streamed=json.loads(body).get("stream") is not False)
             self.server.times[number] = (here, time.monotonic_ns(), len(body))
         else:
-            self._whole(_INFO)
+            self._whole(INFO)
 
     def _chat(self, message: dict[str, Any], *, streamed: bool) -> None:
         last = {"model": MODEL, "done": True, "done_reason": "stop", "prompt_eval_count": 900, "eval_count": 20}
