@@ -1,7 +1,7 @@
 """A model server that does nothing but note when: `python -m bench.clocked_server SCRIPT PORT_FILE`.
 
 It answers `/api/chat` as Ollama does, streamed or whole, with the messages of SCRIPT (JSON Lines), one a request, from
-the beginning again after `POST /again`. `GET /times` gives, for each chat request, when it was here whole and when its
+the beginning again after `POST /again`; a request for a summary gets one. `GET /times` gives, for each chat request, when it was here whole and when its
 answer was sent, in nanoseconds of the system's monotonic clock, and the size of its body.
 """
 
@@ -12,7 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from llamagent_server.agent.compaction import INSTRUCTION
+
 MODEL = "bench"
+SUMMARY = "All modules up to here were read; each defines a few small functions. The rest is left to read."
 INFO = {
     "capabilities": ["completion", "tools"],
     "model_info": {"general.architecture": "x", "x.context_length": 32768},
@@ -42,17 +45,20 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/again":
             self.server.times.clear()
             self._whole({})
+        elif self.path == "/api/chat" and INSTRUCTION.encode() in body[-2000:]:
+            self._chat({"role": "assistant", "content": SUMMARY}, len(body), streamed=True)
         elif self.path == "/api/chat":
             number = len(self.server.times)
             message = self.server.messages[number % len(self.server.messages)]
             self.server.times.append((here, 0, len(body)))
-            self._chat(message, streamed=json.loads(body).get("stream") is not False)
+            self._chat(message, len(body), streamed=json.loads(body).get("stream") is not False)
             self.server.times[number] = (here, time.monotonic_ns(), len(body))
         else:
             self._whole(INFO)
 
-    def _chat(self, message: dict[str, Any], *, streamed: bool) -> None:
-        last = {"model": MODEL, "done": True, "done_reason": "stop", "prompt_eval_count": 900, "eval_count": 20}
+    def _chat(self, message: dict[str, Any], size: int, *, streamed: bool) -> None:
+        counts = {"prompt_eval_count": size // 4, "eval_count": 20}
+        last = {"model": MODEL, "done": True, "done_reason": "stop", **counts}
         if not streamed:
             self._whole({**last, "message": message})
             return

@@ -68,12 +68,12 @@ async def measure_async(
 
 
 def table(figures: Sequence[Figure], limits: Mapping[str, float]) -> str:
-    """One line a figure: how often it was measured, its median, 95th percentile and worst, and its limit."""
-    rows: list[tuple[str, ...]] = [("", "n", "median", "p95", "max", "unit", "limit")]
+    """One line a figure: how often it was measured, its median, 95th and 99th percentiles and worst, and its limit."""
+    rows: list[tuple[str, ...]] = [("", "n", "median", "p95", "p99", "max", "unit", "limit")]
     for figure in figures:
         limit = limits.get(figure.name)
         verdict = "" if limit is None else f"{limit:g} {'ok' if figure.median <= limit else 'ABOVE'}"
-        shown = (figure.median, figure.percentile(95), max(figure.values))
+        shown = (figure.median, figure.percentile(95), figure.percentile(99), max(figure.values))
         numbers = tuple(f"{value:.3g}" if value < 100 else f"{value:.0f}" for value in shown)
         rows.append((figure.name, str(len(figure.values)), *numbers, figure.unit, verdict))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

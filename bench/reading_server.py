@@ -15,13 +15,11 @@ from typing import Any, cast
 
 import requests
 
-from bench.clocked_server import INFO, MODEL
+from bench.clocked_server import INFO, MODEL, SUMMARY
 from llamagent_server.agent.compaction import INSTRUCTION
 from llamagent_server.processes.threads import Cancel
 from llamagent_server.providers.engine import Engine, EngineConfig, start_engine
 from llamagent_server.providers.model_files import bundled_path
-
-SUMMARY = "All modules up to here were read; each defines a few small functions. The rest is left to read."
 
 
 @dataclass(frozen=True, slots=True)
