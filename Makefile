@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 endif
 SOURCES := server clients tests bench
 TESTS ?=
+BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vscode check check-python check-neovim check-vscode vsix format venv lock wheel clean
+.PHONY: help demo test test-vscode bench check check-python check-neovim check-vscode vsix format venv lock wheel clean
 
 help:
 	@echo 'make demo    see it work: a tiny model writes and runs a program in a temporary folder'
@@ -21,6 +22,7 @@ help:
 	@echo 'make wheel   build the wheel into dist/'
 	@echo 'make vsix    build the extension for VS Code, with the daemon in it'
 	@echo 'make lock    pin the requirements anew (needs uv)'
+	@echo 'make bench   run all benchmarks and print their tables (BENCH="--only start steps" for some)'
 	@echo 'make clean   remove what the targets above made'
 
 demo: $(VENV)/.ready-demo
@@ -77,6 +79,9 @@ $(VENV)/.ready-dev: requirements/dev.txt pyproject.toml scripts/setup.sh
 $(VENV)/.ready-demo: requirements/demo.txt pyproject.toml scripts/setup.sh
 	@sh scripts/setup.sh $(VENV) demo
 	@touch $@
+
+bench: $(VENV)/.ready-dev
+	$(BIN)/python -m bench $(BENCH)
 
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' pyproject.toml

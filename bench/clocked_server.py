@@ -1,8 +1,9 @@
 """A model server that does nothing but note when: `python -m bench.clocked_server SCRIPT PORT_FILE`.
 
 It answers `/api/chat` as Ollama does, streamed or whole, with the messages of SCRIPT (JSON Lines), one a request, from
-the beginning again after `POST /again`; a request for a summary gets one. `GET /times` gives, for each chat request, when it was here whole and when its
-answer was sent, in nanoseconds of the system's monotonic clock, and the size of its body.
+the beginning again after `POST /again`; a request for a summary gets one. `GET /times` gives, for each other chat
+request, when it was here whole and when its answer was sent, in nanoseconds of the system's monotonic clock, and the
+size of its body.
 """
 
 import json

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
@@ -74,7 +75,7 @@ def table(figures: Sequence[Figure], limits: Mapping[str, float]) -> str:
         limit = limits.get(figure.name)
         verdict = "" if limit is None else f"{limit:g} {'ok' if figure.median <= limit else 'ABOVE'}"
         shown = (figure.median, figure.percentile(95), figure.percentile(99), max(figure.values))
-        numbers = tuple(f"{value:.3g}" if value < 100 else f"{value:.0f}" for value in shown)
+        numbers = tuple(map(_short, shown))
         rows.append((figure.name, str(len(figure.values)), *numbers, figure.unit, verdict))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(_line(row, widths) for row in rows)
@@ -85,6 +86,23 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     first, *numbers, last = zip(row, widths, strict=True)
     cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in numbers), last[0]]
     return "  ".join(cells).rstrip()
+
+
+def markdown(content: Mapping[str, Any]) -> str:
+    """The table of a kept report, as it stands in docs/PERFORMANCE.md. What was measured once has no percentiles."""
+    rows = ["| | n | median | p95 | p99 | bound |", "|---|--:|--:|--:|--:|---|"]
+    for value in content["figures"]:
+        figure = Figure(value["name"], value["unit"], tuple(value["values"]))
+        limit = content["limits"].get(figure.name)
+        verdict = "" if limit is None else f"{limit:g}: {'met' if figure.median <= limit else 'missed'}"
+        spread = [_short(figure.percentile(percent)) if len(figure.values) > 1 else "" for percent in (95, 99)]
+        shown = f"{_short(figure.median)} {figure.unit}".strip()
+        rows.append(" | ".join((f"| {figure.name}", str(len(figure.values)), shown, *spread, f"{verdict} |")))
+    return "\n".join(rows)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def report(name: str, figures: Sequence[Figure], *, limits: Mapping[str, float] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What a step costs in a conversation of 10, 100 and 1,000 steps, and the daemon's memory: `python -m bench.long_conversation`.
+"""A step in a conversation of 10, 100 and 1,000 steps, and the daemon's memory: `python -m bench.long_conversation`.
 
 One conversation of 75 turns of fourteen calls each goes on through all compactions that its window needs. A step is the
 time from the end of a reply to the arrival of the next request, a compaction included where one falls into it.

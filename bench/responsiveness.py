@@ -1,6 +1,8 @@
-"""Answers while a model streams, and how soon a cancel reaches the server: `python -m bench.responsiveness`.
+"""Answers while a model streams or a tool searches, and how soon a cancel is heard: `python -m bench.responsiveness`.
 
-The real daemon over real stdio; the scripted model server is a process of its own, so that it does not slow the client.
+While a reply streams at 200 and at 1,000 tokens a second, and while the model has 100,000 files searched again and
+again: how long a request takes, how long one after a didChange of 1 MB, and the daemon's memory. The real daemon over
+real stdio; the scripted model server is a process of its own, so that it does not slow the client.
 """
 
 import asyncio
@@ -13,13 +15,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from bench.clocked_server import MODEL
 from bench.harness import Figure, measure_async, report
+from bench.memory import forget_peak, peak_mb
+from bench.projects import generate
 from bench.servers import started
 from tests.end_to_end.editor import Editor, editor
 
 RATES = (200, 1000)  # tokens a second
-TIMES = 200
+TIMES = 1000
 CANCELS = 20
+SEARCHED = 100_000  # files
+SEARCHES = 200  # more than are made in the time
 LINE = "value = 'some words in a line of a file that is about one megabyte long'\n"
 BIG = LINE * (1_000_000 // len(LINE))
 
@@ -50,17 +57,48 @@ async def streaming(folder: Path, rate: int) -> list[Figure]:
             await ed.open("big.py", BIG)
             await ed.start("ask", text="go")
             await ed.until(lambda: len(ed.of("model.delta")) > 10)
+            return await latencies(ed, f"at {rate}/s")
 
-            async def changed() -> None:
-                await ed.change("big.py", BIG)
-                await ed.command("context")
 
-            figures = [
-                await measure_async(f"request at {rate}/s", "ms", lambda: ed.command("context"), times=TIMES),
-                await measure_async(f"didChange of 1 MB at {rate}/s", "ms", changed, times=TIMES // 10),
-            ]
-            assert not ed.of("turn.ended"), "the reply was over before the measuring was"
-            return figures
+async def latencies(ed: Editor, when: str) -> list[Figure]:
+    """Of requests in the middle of a turn that goes on."""
+    forget_peak(ed.client.process.pid)
+
+    async def changed() -> None:
+        await ed.change("big.py", BIG)
+        await ed.command("context")
+
+    figures = [
+        await measure_async(f"request {when}", "ms", lambda: ed.command("context"), times=TIMES),
+        await measure_async(f"didChange of 1 MB {when}", "ms", changed, times=TIMES // 20),
+        Figure(f"peak memory {when}", "MB", (peak_mb(ed.client.process.pid),)),
+    ]
+    assert not ed.of("turn.ended"), "the turn was over before the measuring was"
+    return figures
+
+
+async def searching(folder: Path) -> list[Figure]:
+    """Latencies while the model has all files searched, each time for something else."""
+    project = folder / "many"
+    project.mkdir()
+    generate(project, SEARCHED)
+    (project / "big.py").write_text(BIG, encoding="utf-8")
+    script, port = folder / "searches.jsonl", folder / "searches.port"
+    script.write_text("".join(json.dumps(search(number)) + "\n" for number in range(SEARCHES)), encoding="utf-8")
+    settings = {"model": MODEL, "max_steps": SEARCHES}
+    with started("bench.clocked_server", str(script), str(port), port_file=port) as url:
+        async with editor(project, folder / "home2", url=url, settings=settings) as ed:
+            await ed.open("big.py", BIG)
+            await ed.start("ask", text="go")
+            await ed.until(lambda: bool(ed.of("tool.started")))
+            when = f"while {SEARCHED:,} files are searched"
+            found = await latencies(ed, when)
+            return [*found, Figure(f"searches {when}", "", (float(len(ed.of("tool.returned"))),))]
+
+
+def search(number: int) -> dict[str, Any]:
+    call = {"function": {"name": "search_text", "arguments": {"pattern": f"return x . {number}$"}}}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
 async def cancelled(folder: Path) -> Figure:
@@ -92,8 +130,10 @@ async def run() -> int:
         (folder / "proj").mkdir()
         (folder / "proj/big.py").write_text(BIG, encoding="utf-8")
         figures = [figure for rate in RATES for figure in await streaming(folder, rate)]
+        figures += await searching(folder)
         figures.append(await cancelled(folder))
-    limits = {f"request at {rate}/s": 20.0 for rate in RATES} | {"cancel to disconnect": 200.0}
+    requests = [figure.name for figure in figures if figure.name.startswith("request")]
+    limits = dict.fromkeys(requests, 20.0) | {"cancel to disconnect": 200.0}
     return report("responsiveness", figures, limits=limits)
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 def started(module: str, *arguments: str, port_file: Path) -> Iterator[str]:
     """The address of `python -m module arguments`, which writes its port into `port_file`."""
     port_file.unlink(missing_ok=True)
-    process = subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.DEVNULL)
+    # Of a module that its package imports too, `-m` says each time that this is unusual.
+    command = [sys.executable, "-W", "ignore::RuntimeWarning:runpy", "-m", module, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         while not port_file.exists() or not port_file.read_text().strip():
             time.sleep(0.01)
