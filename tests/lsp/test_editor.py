@@ -108,7 +108,7 @@ async def test_nothing_of_a_command_can_be_hidden(make_desk: Callable[..., Desk]
     desk = make_desk()
     desk.loop.answers = {ASK: lambda _: {"title": "Refuse"}}
     await desk.editor.consent("call-1", "ls\r\x1b[2K\u202e\u2028\nrm x")
-    assert "ls\\r\\x1b[2K\\u202e\\u2028\nrm x" in desk.loop.sent_params(ASK)[0]["message"]
+    assert "\n$ ls\\r\\x1b[2K\\u202e\\u2028\n> rm x" in desk.loop.sent_params(ASK)[0]["message"]
 
 
 async def test_where_the_network_is_closed_it_can_be_opened(make_desk: Callable[..., Desk]) -> None:

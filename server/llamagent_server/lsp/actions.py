@@ -11,11 +11,12 @@ from pathlib import Path
 from lsprotocol import types
 
 from llamagent_server.core.messages import Json
+from llamagent_server.lsp import visible
 from llamagent_server.lsp.comments import asked_in_comment
 from llamagent_server.lsp.greeting import ASK_KIND, EXPLAIN_KIND, FIX_KIND, PREFIX
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.text import Place, Text
-from llamagent_server.lsp.words import Words, visible, words
+from llamagent_server.lsp.words import Words, words
 from llamagent_server.workspace.names import protected
 from llamagent_server.workspace.snapshots import is_work
 from llamagent_server.workspace.uris import to_path
@@ -71,7 +72,7 @@ def _offers(session: EditorSession, params: types.CodeActionParams, text: Text) 
     if asked and session.trusted is not False:
         short = asked if len(asked) <= TITLE_CHARS else f"{asked[:TITLE_CHARS]}…"
         around = _item(uri, _lines(start.line - AROUND_COMMENT, start.line + AROUND_COMMENT))
-        title = told.ask_comment.format(text=visible(short))
+        title = told.ask_comment.format(text=visible.line(short))
         words_only = f" {asked}" if asked.startswith("/") else asked  # a file of the project gives no commands
         yield _Offer(ASK_KIND, title, "ask", {"text": words_only, "context": [around], "detach": True})
     if start != end and text.part(start, end).strip():

@@ -11,6 +11,7 @@ from llamagent_server.agent.ports import Consent, ConsentDecision, Problem, Revi
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.errors import BadArgument
+from llamagent_server.lsp import visible
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.files import Files
@@ -35,9 +36,8 @@ from llamagent_server.lsp.wire import (
     Uris,
     parse_known,
 )
-from llamagent_server.lsp.words import visible, words
+from llamagent_server.lsp.words import words
 from llamagent_server.settings import SavePolicy
-from llamagent_server.workspace.names import shown
 from llamagent_server.workspace.uris import key
 
 SAVE_SECONDS = 30.0  # formatters and hooks may run when an editor saves
@@ -120,7 +120,9 @@ class ConnectedEditor:
         choices |= {told.always: ConsentDecision.ALWAYS, told.refuse: ConsentDecision.REFUSE}
         chosen = await self._questions.choose(
             told.command.format(
-                command=visible(command), cwd=visible(cwd), how=told.sandboxed if sandboxed else told.not_sandboxed
+                command=visible.command(command),
+                cwd=visible.line(cwd),
+                how=told.sandboxed if sandboxed else told.not_sandboxed,
             ),
             tuple(choices),
         )
@@ -178,12 +180,12 @@ class ConnectedEditor:
         """`new`: what is new in a folder that is trusted; nothing for one that nobody said anything about."""
         told = self._words
         form = told.trusting_again if new else told.trusting
-        question = form.format(folder=shown(folder), what=", ".join(map(shown, new)))
+        question = form.format(folder=visible.line(folder), what=", ".join(map(visible.line, new)))
         return await self._agreed(question, told.trust, told.not_now)
 
     async def ask_secret(self, path: str) -> bool:
         told = self._words
-        return await self._agreed(told.secret.format(path=visible(path)), told.show_it, told.not_now)
+        return await self._agreed(told.secret.format(path=visible.line(path)), told.show_it, told.not_now)
 
     async def ask_download(self, what: str) -> bool:
         return await self._agreed(
@@ -211,7 +213,7 @@ class ConnectedEditor:
         self.tell(types.MessageType.Warning, text)
 
     def tell(self, kind: types.MessageType, text: str) -> None:
-        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, visible(self._protocol.say(text))))
+        self._protocol.tell(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(kind, self._protocol.say(text)))
 
     def notify(self, text: str, *, important: bool) -> None:
         """Clients with a trace see the same there."""

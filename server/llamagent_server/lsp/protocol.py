@@ -26,7 +26,7 @@ from pygls.server import JsonRPCServer
 
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument
-from llamagent_server.lsp import speech
+from llamagent_server.lsp import speech, visible
 from llamagent_server.lsp.catalogue import Say
 from llamagent_server.lsp.errors import (
     INVALID_REQUEST,
@@ -197,7 +197,7 @@ class StrictProtocol(LanguageServerProtocol):
             self._send_error(message_id, error_of(problem))
 
     def _send_error(self, message_id: MessageId | None, error: dict[str, Json]) -> None:
-        self._send_data({"jsonrpc": "2.0", "id": message_id, "error": speech.error(self.say, error)})
+        self._send_data({"jsonrpc": "2.0", "id": message_id, "error": _shown(speech.error(self.say, error))})
 
     def _send_data(self, data: Any, *, for_show: bool = False) -> None:
         """Raises TypeError, ValueError, AttributeError or RecursionError for what JSON cannot say."""
@@ -207,7 +207,8 @@ class StrictProtocol(LanguageServerProtocol):
 
     def tell(self, method: str, params: object, *, for_show: bool = False) -> None:
         """Send a notification. One that is only for show may be dropped when the client is slow."""
-        self._send_data({"jsonrpc": "2.0", "method": method, "params": params}, for_show=for_show)
+        shown = visible.in_dialogs(params)
+        self._send_data({"jsonrpc": "2.0", "method": method, "params": shown}, for_show=for_show)
 
     async def ask(self, method: str, params: object, decode: Callable[[object], T]) -> T:
         """The client's answer, however long it takes. Raises AskFailed.
@@ -218,7 +219,8 @@ class StrictProtocol(LanguageServerProtocol):
             raise AskFailed("the connection is closed")
         message_id = f"llamagent-{next(self._ids)}"
         answer = self._asked[message_id] = asyncio.get_running_loop().create_future()
-        self._send_data({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
+        shown = visible.in_dialogs(params)
+        self._send_data({"jsonrpc": "2.0", "id": message_id, "method": method, "params": shown})
         try:
             result = await answer
         except asyncio.CancelledError:
@@ -265,6 +267,11 @@ class StrictProtocol(LanguageServerProtocol):
         for answer in self._asked.values():
             if not answer.done():
                 answer.set_exception(AskFailed("the connection was closed"))
+
+
+def _shown(error: Mapping[str, Json]) -> dict[str, Json]:
+    message = error.get("message")
+    return {**error, "message": visible.prose(message)} if isinstance(message, str) else dict(error)
 
 
 async def _call(handler: Handler, params: object) -> object:

@@ -14,6 +14,7 @@ from llamagent_server.agent.ports import ReviewAnswer
 from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.lsp import visible
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.convert import Form, Planned, workspace_edit
 from llamagent_server.lsp.errors import AskFailed
@@ -22,7 +23,7 @@ from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.questions import Questions
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
-from llamagent_server.lsp.words import visible, words
+from llamagent_server.lsp.words import words
 from llamagent_server.workspace.uris import key
 
 DIFF_LINES = 60  # of a diff that is shown within the question
@@ -93,8 +94,9 @@ class Reviews:
         titles = [self._words.accept, self._words.reject, self._words.show_diff]
         while (chosen := await self._questions.choose(message, titles)) == self._words.show_diff:
             diff = "".join(unified(change.path, change.before, change.after) for change in proposal.changes)
+            diff = visible.code(diff)
             if not await self._shown.show("proposal.diff", diff):
-                message, titles = f"{message}\n{visible(_shortened(diff))}", titles[:2]
+                message, titles = f"{message}\n{_shortened(diff)}", titles[:2]
         return chosen == self._words.accept
 
     # --- The edit --------------------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ class Reviews:
             annotation=f"llamagent:{review_id}" if reviews or self._client.annotates else None,
             needs_confirmation=reviews,
         )
-        label = _label(proposal)
+        label = visible.line(_label(proposal))
         params = types.ApplyWorkspaceEditParams(workspace_edit(planned, label, form), label)
         try:
             said = await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
@@ -160,8 +162,8 @@ def _expected(change: FileChange) -> str | None:
 
 def _counted(change: FileChange) -> str:
     added, removed = counts(change.before, change.after)
-    note = f", {change.note}" if change.note else ""
-    return f"{visible(change.path)} (+{added} −{removed}{note})"
+    note = f", {visible.line(change.note)}" if change.note else ""
+    return f"{visible.line(change.path)} (+{added} −{removed}{note})"
 
 
 def _shortened(diff: str) -> str:

@@ -16,7 +16,7 @@ from llamagent_server.core.events import (
     ToolReturned,
     TurnEnded,
 )
-from llamagent_server.lsp import speech
+from llamagent_server.lsp import speech, visible
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.protocol import StrictProtocol
 from llamagent_server.lsp.shown import ShownFiles
@@ -65,9 +65,9 @@ class Answers:
         task.add_done_callback(self._showing.discard)
 
     async def _long(self, answer: str) -> None:
-        if await self._shown.show("answer.md", answer):
+        if await self._shown.show("answer.md", visible.prose(answer)):
             return
-        path = self._shown.write("answer.md", answer)
+        path = self._shown.write("answer.md", visible.prose(answer))
         beginning = "\n".join(answer[:SHORT].splitlines()[:SHORT_LINES])
         where = f"\n{self._words.answer_in.format(path=path)}" if path else ""
         self._say(f"{beginning} …{where}")

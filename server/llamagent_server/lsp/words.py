@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from llamagent_server.lsp.catalogue import catalogue, language
-from llamagent_server.workspace.names import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,6 @@ class Words:
 
 
 ENGLISH = Words()
-
-
-def visible(text: str) -> str:
-    """`text` with whatever could hide a part of it written as an escape: one must see what one says yes to."""
-    return "\n".join(shown(line) for line in text.split("\n"))
 
 
 def words(locale: str | None) -> Words:
