@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -173,7 +174,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path, env: dict[
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "goes on from there" in stderr and "1 attempts (of 2 wanted)" in stdout
+    assert "goes on from there" in stderr and "1 attempt (of 2 wanted)" in stdout
     assert solved(out) == {"perfect": 1}
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
@@ -200,17 +201,6 @@ def test_a_failure_says_why(tmp_path: Path, env: dict[str, str], check: str, lim
     assert results(tmp_path / "out")["attempts"][0]["reason"] == reason
 
 
-def test_no_server_is_an_error_of_each_attempt_and_not_of_the_evaluation(tmp_path: Path, env: dict[str, str]) -> None:
-    task = make_task(tmp_path / "tasks" / "a", "")
-    program = [sys.executable, "-m", "llamagent_server", "eval", str(task), "--out", str(tmp_path / "out")]
-    flags = ["--url", "http://127.0.0.1:9", "--models", "m1,m2"]
-    ran = subprocess.run([*program, *flags], env=env, capture_output=True, text=True, timeout=200, check=False)
-    assert ran.returncode == 0
-    reasons = {one["reason"] for one in results(tmp_path / "out")["attempts"]}
-    assert len(reasons) == 1 and reasons.pop().startswith("error: ")
-    assert solved(tmp_path / "out") == {"m1": 0, "m2": 0}
-
-
 def test_wrong_words_are_answered_with_what_to_say(tmp_path: Path, env: dict[str, str]) -> None:
     ran = evaluate(tmp_path / "out", ONE, "--models", "clever", env=env)
     assert ran.returncode == 1 and "they are perfect and sloppy" in ran.stderr
@@ -232,8 +222,21 @@ def test_an_attempt_that_the_machine_broke_off_is_tried_again(tmp_path: Path, en
     (tmp_path / "shadow" / "sitecustomize.py").write_text(
         "import sys, os\nif 'llamagent_server.evaluation.trying' in sys.orig_argv: os._exit(9)\n"
     )
-    assert evaluate(out, task, "--models", "perfect", env=broken).returncode == 0
+    ran = evaluate(out, task, "--models", "perfect", env=broken)
+    assert ran.returncode == 1 and "1 attempt broke off" in ran.stderr
     (attempt,) = results(out)["attempts"]
     assert attempt["reason"].startswith("the attempt broke off")
     assert evaluate(out, task, "--models", "perfect", env=env).returncode == 0
     assert solved(out) == {"perfect": 1}
+
+
+def test_a_model_server_that_is_not_there_fails_no_model(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    out = tmp_path / "out"
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        ran = evaluate(out, task, "--provider", "ollama", "--url", url, "--models", "m1,m2", env=env)
+    assert ran.returncode == 1 and "2 attempts broke off" in ran.stderr
+    assert f"No model server answers at {url}" in ran.stderr
+    assert not (out / "attempts.jsonl").exists()

@@ -47,6 +47,7 @@ def test_a_folder_of_tasks_gives_them_by_name(tmp_path: Path) -> None:
         ('prompt = "x"\nneeds = "node"', "list of programs"),
         ('prompt = "x"\n[limits]\nsteps = 0', "steps must be a number above 0"),
         ('prompt = "x"\n[limits]\nsteps = true', "steps must be a number above 0"),
+        ('prompt = "x"\n[limits]\nsteps = 1.5', "steps must be a whole number"),
         ('prompt = "x"\n[limits]\nminutes = 1', "may hold `steps` and `seconds`"),
     ],
 )

@@ -21,8 +21,9 @@ from llamagent_server.evaluation.casting import script
 from llamagent_server.evaluation.page import page
 from llamagent_server.evaluation.progress import Progress
 from llamagent_server.evaluation.report import as_json, markdown
-from llamagent_server.evaluation.running import BROKE_OFF, Job, run_jobs
+from llamagent_server.evaluation.running import Job, run_jobs
 from llamagent_server.evaluation.tasks import Task, load_tasks
+from llamagent_server.evaluation.trying import BROKE_OFF
 from llamagent_server.settings import Provider
 from llamagent_server.settings_load import COMMAND_LINE, DEFAULT, Loaded, Sources, load
 from llamagent_server.store.config_files import read_config_files
@@ -51,7 +52,8 @@ class Plan:
 
 
 def evaluate(plan: Plan) -> int:
-    """Run what was not run before, and write the reports. Returns 0, 1 for an error, 130 after Ctrl-C."""
+    """Run what was not run before, and write the reports. Returns 0, 1 for an error or an attempt that broke off, 130
+    after Ctrl-C."""
     try:
         tasks = [_cut_short(task, plan.most_steps) for task in load_tasks(plan.tasks)]
         jobs = _jobs(plan, _able(tasks))
@@ -69,9 +71,12 @@ def _run(plan: Plan, jobs: Sequence[Job]) -> int:
     kept = {attempt.case: attempt for attempt in ledger.read() if attempt.case in wanted}
     missing = [job for job in jobs if job.case not in kept]
     progress = Progress(sys.stderr, len(jobs), len(kept))
+    broken: list[Attempt] = []  # they are tried again the next time
 
     def done(attempt: Attempt) -> None:
-        if not attempt.reason.startswith(BROKE_OFF):  # such a one is tried again the next time
+        if attempt.reason.startswith(BROKE_OFF):
+            broken.append(attempt)
+        else:
             ledger.add(attempt)
         kept[attempt.case] = attempt
         progress.told(attempt)
@@ -83,9 +88,12 @@ def _run(plan: Plan, jobs: Sequence[Job]) -> int:
         code = INTERRUPTED
     progress.close()
     _report(plan, [kept[case] for case in wanted if case in kept], len(jobs))
+    if broken:
+        many = "1 attempt" if len(broken) == 1 else f"{len(broken)} attempts"
+        _say(f"{many} broke off, through no fault of the model's. The same command tries again what did.")
     if code:
         _say(f"Stopped. What was tried is kept in {plan.out}; the same command goes on from there.")
-    return code
+    return code or (FAILED if broken else 0)
 
 
 def _report(plan: Plan, attempts: Sequence[Attempt], wanted: int) -> None:
@@ -101,8 +109,9 @@ def _conditions(plan: Plan, made: int, wanted: int) -> str:
     settings = _loaded(plan).settings
     part = "" if made == wanted else f" (of {wanted} wanted)"
     day = datetime.now(UTC).date().isoformat()
+    many = "1 attempt" if made == 1 else f"{made} attempts"
     return (
-        f"{made} attempts{part}, {plan.runs} of each task; provider {settings.provider}, num_ctx {settings.num_ctx}, "
+        f"{many}{part}, {plan.runs} of each task; provider {settings.provider}, num_ctx {settings.num_ctx}, "
         f"temperature {settings.temperature:g}; llamagent-server {__version__}, {day}."
     )
 

@@ -101,6 +101,8 @@ def _limits(path: Path, table: object) -> Limits:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise BadArgument(f"{path}: {name} must be a number above 0.")
+    if not isinstance(given.get("steps", 1), int):
+        raise BadArgument(f"{path}: steps must be a whole number.")
     return Limits(**given)
 
 

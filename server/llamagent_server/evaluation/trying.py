@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from llamagent_server.core.policy import Mode
+from llamagent_server.errors import ErrorKind
 from llamagent_server.evaluation.bare import Recovery
 from llamagent_server.evaluation.measures import Measures, measure
 from llamagent_server.evaluation.tasks import ANSWER, Task, load_task
@@ -31,6 +32,7 @@ from llamagent_terminal.options import Consent, Options
 from llamagent_terminal.screen import Screen
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, View, opened
 
+BROKE_OFF = "the attempt broke off"  # what comes after it is no fault of the model's
 CHECK = "_check"
 CHECK_SECONDS = 120.0
 
@@ -134,7 +136,8 @@ def _turn(task: Task, order: Order, project: Path) -> _Turn:
             finally:
                 timer.cancel()
     except RequestFailed as error:
-        problem = f"error: {error.message}"
+        no_model = error.data.get("kind") in (ErrorKind.MODEL_UNREACHABLE, ErrorKind.MODEL_NOT_FOUND)
+        problem = f"{BROKE_OFF if no_model else 'error'}: {error.message}"
     except DaemonGone as gone:
         problem = f"the daemon ended (exit code {gone.code}): {' '.join(gone.last_words[-1:])}"
     except Quit:
