@@ -29,7 +29,7 @@ SKILLS = (
     ("write-pytest-tests", "Write pytest tests for a Python module, and run them."),
 )
 # Of a window of 8192 tokens the rest is for the work.
-LIMITS = {"all, with tools": 700.0, "all, by a schema": 750.0, "all, with tools / terminal agent": 1.0}
+LIMITS = {"all, with tools": 670.0, "all, by a schema": 725.0, "all, with tools / terminal agent": 1.0}
 NUM_CTX = 2048
 # What the terminal agent sends before a word was asked, in a folder without anything.
 THEIRS = """
@@ -60,25 +60,25 @@ def _missing() -> int:
 
 def figures(engine: Engine) -> list[Figure]:
     system = system_prompt(project=PROJECT, skills=SKILLS, locale=None)
-    specs = _specs()
-    described = "\n".join(json.dumps(tool(spec)) for spec in specs)
-    by_schema = constrained.as_messages((SystemMessage(system), UserMessage("")), specs)
+    offered = specs()
+    described = "\n".join(json.dumps(tool(spec)) for spec in offered)
+    by_schema = constrained.as_messages((SystemMessage(system), UserMessage("")), offered)
     counted = {
-        "system prompt": _count(engine, system),
-        "tools": _count(engine, described),
-        **{f"tool {spec.name}": _count(engine, json.dumps(tool(spec))) for spec in specs},
-        "all, with tools": _count(engine, f"{system}\n{described}"),
-        "all, by a schema": _count(engine, _templated(engine, by_schema)),
+        "system prompt": count(engine, system),
+        "tools": count(engine, described),
+        **{f"tool {spec.name}": count(engine, json.dumps(tool(spec))) for spec in offered},
+        "all, with tools": count(engine, f"{system}\n{described}"),
+        "all, by a schema": count(engine, _templated(engine, by_schema)),
     }
     theirs = json.loads(subprocess.run([peer("python"), "-c", THEIRS], capture_output=True, check=True).stdout)
     their_tools = "\n".join(map(json.dumps, theirs["tools"]))
-    counted["all, terminal agent"] = _count(engine, f"{theirs['system']}\n{their_tools}")
+    counted["all, terminal agent"] = count(engine, f"{theirs['system']}\n{their_tools}")
     ratio = counted["all, with tools"] / counted["all, terminal agent"]
     found = [Figure(name, "tokens", (float(tokens),)) for name, tokens in counted.items()]
     return [*found, Figure("all, with tools / terminal agent", "times", (ratio,))]
 
 
-def _specs() -> tuple[ToolSpec, ...]:
+def specs() -> tuple[ToolSpec, ...]:
     """What the model is told of each tool, which asks for nothing that a tool works with."""
     means = Means(*cast(tuple[Any, Any, Any], (None, None, None)))
     return tuple(make(means).spec for make in TOOLS)
@@ -91,7 +91,7 @@ def _templated(engine: Engine, messages: Sequence[Message]) -> str:
     return str(_post(engine, "apply-template", {"messages": rows})["prompt"])
 
 
-def _count(engine: Engine, text: str) -> int:
+def count(engine: Engine, text: str) -> int:
     return len(_post(engine, "tokenize", {"content": text})["tokens"])
 
 

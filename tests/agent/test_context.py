@@ -38,10 +38,27 @@ def test_a_count_of_uncached_tokens_only_is_not_believed() -> None:
 
 
 def test_half_a_surrogate_pair_counts_as_the_three_bytes_that_it_takes() -> None:
-    meter = Meter(ratio=1.0)
-    assert meter.text("a\ud83d") == 4
+    assert Meter().text("a\ud83d") == 3
     assert message_bytes(UserMessage("a\ud83d")) == 4
     assert message_bytes(AssistantMessage("\ud83d", (ToolCall("c", "f", {"path": "\ud83d"}),))) == 3 + 1 + 18 + 30
+
+
+def test_digits_are_a_token_each_whatever_the_server_counted_of_words() -> None:
+    meter = Meter()
+    prose = (SYSTEM, UserMessage("Somebody wondered whether the program might remember names. " * 40))
+    meter.observe(prose, (), reply("ok", prompt_tokens=meter.estimate(prose, ()) * 2 // 3))
+    assert meter.scale < 0.7
+    assert meter.text("0123456789" * 100) == 1000
+    assert meter.chars("0123456789" * 100, 500) == 500
+    assert meter.chars("word " * 1000, 500) > 2000
+
+
+def test_what_a_server_counts_corrects_the_estimate_of_what_is_new() -> None:
+    meter, code = Meter(), "def total(rows):\n    return sum(row.price for row in rows)\n" * 20
+    before = meter.text(code)
+    sent = (SYSTEM, UserMessage(code))
+    meter.observe(sent, (), reply("ok", prompt_tokens=round(meter.estimate(sent, ()) * 1.3)))
+    assert 1.25 < meter.text(code) / before < 1.4
 
 
 def test_the_parts_of_the_gauge_add_up_to_its_tokens() -> None:

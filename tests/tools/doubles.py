@@ -1,5 +1,6 @@
 """What the tools need, as doubles: a runner that only writes down, and a shelf of skills."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,9 +41,11 @@ class Bench:
         tools = make_tools(project.workspace, self.runner, skills)
         self.tools: dict[str, Tool] = {tool.spec.name: tool for tool in tools}
         self.pending: tuple[FileChange, ...] = ()
+        self.chars: Callable[[str, int], int] | None = None
 
     async def call(self, name: str, max_chars: int = 8_000, /, **arguments: Json) -> ToolResult | Proposal:
-        return await self.tools[name].run(arguments, ToolContext("call_1", max_chars, pending=self.pending))
+        context = ToolContext("call_1", max_chars, pending=self.pending, chars=self.chars)
+        return await self.tools[name].run(arguments, context)
 
     async def result(self, name: str, max_chars: int = 8_000, /, **arguments: Json) -> ToolResult:
         found = await self.call(name, max_chars, **arguments)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llamagent_server.agent.context import Meter
 from llamagent_server.agent.ports import ToolKind
 from llamagent_server.processes.child import Ending
 from llamagent_server.processes.commands import Ran, Shelter
@@ -356,6 +357,21 @@ async def test_the_result_says_in_one_line_what_shelter_there_was_and_what_it_ke
 
 
 STEPS = "".join(f"step {n}\n" for n in range(1_000))
+
+
+async def test_a_result_of_digits_is_shorter_than_one_of_words_for_it_takes_more_of_the_context(bench: Bench) -> None:
+    """Each takes what its tokens would: a file, lines that were found, what a command wrote."""
+    bench.project.write("digits.csv", "1234,5678,9012\n" * 2_000)
+    bench.project.write("words.txt", "some words here\n" * 2_000)
+    bench.chars = Meter().chars
+    bench.runner.ran = ran("1234,5678,9012\n" * 2_000, Ending(code=0))
+    calls = [("read_file", "path", "digits.csv"), ("search_text", "pattern", "5678"), ("run_command", "command", "x")]
+    for tool, argument, value in calls:
+        result = await bench.result(tool, 7_000, **{argument: value})
+        assert result.truncated
+        assert 1_000 < Meter().text(result.content) <= 2_200  # 7000 characters of words are 2000 tokens
+    words = await bench.result("read_file", 7_000, path="words.txt")
+    assert len(words.content) > 6_000
 
 
 async def test_of_a_failed_command_the_error_comes_first_and_then_the_end(bench: Bench) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from llamagent_server.agent.tokens import NOTHING, Weight, weigh
 from llamagent_server.core.events import ContextGauge, Part
 from llamagent_server.core.messages import (
     AssistantMessage,
@@ -17,11 +18,13 @@ from llamagent_server.core.messages import (
     UserMessage,
 )
 
-# Code and JSON take about three and a half bytes a token in the tokenizers of today's small models.
-BYTES_PER_TOKEN = 3.5
+# Of code, in the tokenizers of today's small models; what is made of digits has one.
+CHARS_PER_TOKEN = 3.5
 # What a chat template adds around a message: role, separators.
 TOKENS_PER_MESSAGE = 6
-UNCERTAIN = 0.25  # of what was not counted yet: code has more tokens a byte than prose
+UNCERTAIN = 0.25  # of what was not counted yet
+_TOKENS_PER_CALL = 9  # the marks around it
+_SAMPLE = 4000  # characters from either end of a long text
 COMPACT_AT = 0.8
 ELIDE_TO = 0.6
 KEEP_RESULTS = 2
@@ -46,11 +49,6 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def tools_bytes(tools: Sequence[ToolSpec]) -> int:
-    """About what they take in a prompt: chat templates put them there as JSON."""
-    return sum(len(json.dumps(_described(tool))) for tool in tools)
-
-
 def _described(tool: ToolSpec) -> JsonObject:
     function: Json = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
@@ -60,13 +58,13 @@ def _described(tool: ToolSpec) -> JsonObject:
 class Meter:
     """Counts the tokens of a growing conversation: the server's count of what it has seen, an estimate for the rest.
 
-    `ratio` is bytes a token, calibrated by each answer of the server.
+    `scale` corrects the estimate by what the server counted: its tokenizer may have more words, or fewer.
     """
 
-    ratio: float = BYTES_PER_TOKEN
+    scale: float = 1.0
     known_tokens: int = 0
     known_messages: int = 0
-    _tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)  # the tools that were measured last, and their bytes
+    _tools: tuple[tuple[ToolSpec, ...], Weight] = ((), NOTHING)  # the tools that were measured last
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Tokens of a prompt of `messages` and `tools`."""
@@ -81,23 +79,28 @@ class Meter:
         return tokens + round((tokens - counted) * UNCERTAIN)
 
     def count(self, messages: Sequence[Message]) -> int:
-        return sum(self._tokens(message_bytes(message)) + TOKENS_PER_MESSAGE for message in messages)
+        return sum(self._tokens(_weight(message)) + TOKENS_PER_MESSAGE for message in messages)
 
     def tools(self, tools: Sequence[ToolSpec]) -> int:
-        return self._tokens(self._tools_bytes(tools))
+        return self._tokens(self._tools_weight(tools))
 
     def text(self, text: str) -> int:
-        return self._tokens(_bytes(text))
+        return self._tokens(weigh(text))
+
+    def chars(self, text: str, tokens: int) -> int:
+        """How many characters of such a text take `tokens`."""
+        sample = text if len(text) <= 2 * _SAMPLE else text[:_SAMPLE] + text[-_SAMPLE:]
+        return int(tokens * len(sample) / max(1, self.text(sample)))
 
     def observe(self, sent: Sequence[Message], tools: Sequence[ToolSpec], reply: Reply) -> None:
         """Learn from a reply to the prompt of `sent` and `tools`. Some servers count only what was not cached: a count
         below half of the estimate is not believed."""
         prompt = reply.usage.prompt_tokens
-        size = sum(map(message_bytes, sent)) + self._tools_bytes(tools)
         if not prompt or prompt < self.estimate(sent, tools) // 2:
             return
-        text_tokens = max(1, prompt - TOKENS_PER_MESSAGE * len(sent))
-        self.ratio = min(6.0, max(1.5, size / text_tokens))
+        weights = [self._tools_weight(tools), *map(_weight, sent)]
+        digits, rest = sum(weight.digits for weight in weights), sum(weight.rest for weight in weights)
+        self.scale = min(2.0, max(0.5, (prompt - TOKENS_PER_MESSAGE * len(sent) - digits) / max(1.0, rest)))
         self.known_tokens = prompt
         self.known_messages = len(sent)
 
@@ -105,14 +108,27 @@ class Meter:
         """The conversation was rewritten: what the server counted is no longer a part of it."""
         self.known_tokens = self.known_messages = 0
 
-    def _tools_bytes(self, tools: Sequence[ToolSpec]) -> int:
+    def _tools_weight(self, tools: Sequence[ToolSpec]) -> Weight:
         """They are the same at each step, and describing them takes longer than all else here."""
         if self._tools[0] != tuple(tools):
-            self._tools = (tuple(tools), tools_bytes(tools))
+            # Chat templates put them there as JSON.
+            described = "\n".join(json.dumps(_described(tool)) for tool in tools)
+            self._tools = (tuple(tools), weigh(described))
         return self._tools[1]
 
-    def _tokens(self, size: int) -> int:
-        return round(size / self.ratio)
+    def _tokens(self, weight: Weight) -> int:
+        return round(weight.digits + weight.rest * self.scale)
+
+
+def _weight(message: Message) -> Weight:
+    weight = weigh(message.content)
+    if isinstance(message, AssistantMessage) and message.tool_calls:
+        calls = [weigh(f"{call.name} {json.dumps(dict(call.arguments))}") for call in message.tool_calls]
+        weight = Weight(
+            weight.digits + sum(call.digits for call in calls),
+            weight.rest + sum(call.rest + _TOKENS_PER_CALL for call in calls),
+        )
+    return weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +177,6 @@ def _elided(message: Message) -> Message:
     return replace(message, content=_ELIDED.format(name=message.name, size=len(message.content)))
 
 
-def result_chars(meter: Meter, left: int, num_ctx: int) -> int:
-    """How many characters a tool's result may have when `left` tokens are free: at most a quarter of the window."""
-    tokens = max(250, min(left - 200, num_ctx // 4))
-    return int(tokens * min(meter.ratio, BYTES_PER_TOKEN))
+def result_chars(left: int, num_ctx: int) -> int:
+    """How many characters a tool's result may have at most when `left` tokens are free: a quarter of the window."""
+    return int(max(250, min(left - 200, num_ctx // 4)) * CHARS_PER_TOKEN)

@@ -134,7 +134,8 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """`max_chars`: how long the result may be, from the room that is left in the context.
+    """`max_chars`: how long the result may be, from the room that is left in the context; `chars` says how much of a
+    text takes so many tokens.
 
     `network`: whether the person said yes to network access (commands only). `pending` are edits of the same reply that
     the person has not seen yet, one for each file: a tool that edits goes on from their texts.
@@ -144,6 +145,7 @@ class ToolContext:
     max_chars: int
     network: bool = False
     pending: tuple[FileChange, ...] = ()
+    chars: Callable[[str, int], int] | None = None
 
 
 class Tool(Protocol):

@@ -35,7 +35,7 @@ def system_prompt(*, project: str, notes: str = "", skills: Sequence[tuple[str, 
     sections.append(project)
     if skills:
         listed = "\n".join(f"- {name}: {description}" for name, description in skills)
-        sections.append(f"Skills (load_skill gives the whole text):\n{listed}")
+        sections.append(f"Skills (load_skill shows one):\n{listed}")
     if notes:
         sections.append(f"The user's notes on this project (AGENTS.md):\n{fenced('AGENTS.md', notes)}")
     return "\n\n".join(section for section in sections if section)

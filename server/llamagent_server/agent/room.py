@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from llamagent_server.agent.compaction import INSTRUCTION, PRUNED, rebuilt, strip_notes, summary_of
-from llamagent_server.agent.context import ELIDE_TO, Meter, Window, elide, message_bytes
+from llamagent_server.agent.context import ELIDE_TO, UNCERTAIN, Meter, Window, elide, message_bytes
 from llamagent_server.agent.request import chat_request, read_reply, stream
 from llamagent_server.agent.session import Session
 from llamagent_server.core.messages import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
@@ -81,11 +81,14 @@ def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session
     if excess <= 0:
         return messages
     results = [message for message in messages if isinstance(message, ToolMessage)]
-    room = sum(meter.text(message.content) for message in results) - excess
+    room = sum(meter.text(message.content) for message in results) - round(excess / (1 + UNCERTAIN)) - 1
     if room < 100 * len(results) or not results:
         return _without_newest(messages, meter, window, session)
-    chars = int(room * meter.ratio / len(results))
-    return tuple(_cut(message, chars) if isinstance(message, ToolMessage) else message for message in messages)
+    each = room // len(results)
+    return tuple(
+        _cut(message, meter.chars(message.content, each)) if isinstance(message, ToolMessage) else message
+        for message in messages
+    )
 
 
 def _without_newest(

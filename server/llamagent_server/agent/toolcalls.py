@@ -230,8 +230,8 @@ async def _run(
     session.trace.emit(ToolStarted(call.id, call.name))
     window = Window(turn.settings.num_ctx)
     left = window.prompt_limit - session.meter.estimate(session.messages, session.ports.specs)
-    room = result_chars(session.meter, left, turn.settings.num_ctx)
-    return await tool.run(call.arguments, ToolContext(call.id, room, network, pending))
+    room = result_chars(left, turn.settings.num_ctx)
+    return await tool.run(call.arguments, ToolContext(call.id, room, network, pending, session.meter.chars))
 
 
 def _refused(session: Session, call: ToolCall, words: str) -> ToolResult:

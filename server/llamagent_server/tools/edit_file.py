@@ -20,7 +20,7 @@ class EditFile:
     kind = ToolKind.EDIT
     spec = tool_spec(
         "edit_file",
-        "Replace old_text, copied exactly from the file and found once, by new_text.",
+        "Replace old_text, copied exactly from the file, by new_text.",
         {"path": "string", "old_text": "string", "new_text": "string"},
     )
 

@@ -6,10 +6,11 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.folding import folded
-from llamagent_server.tools.specs import problem, tool_spec
+from llamagent_server.tools.specs import problem, room_for, tool_spec
 from llamagent_server.workspace import PathProblem, ProjectWorkspace
 from llamagent_server.workspace.names import shown
 
+_SAMPLE = 200  # names that are measured
 _NOTES = 200
 
 
@@ -26,7 +27,8 @@ class ListFiles:
             return await problem(listing, path, self.workspace)
         if not listing.files:
             return ToolResult(True, f"{shown(listing.path)}: no files (ignored ones are not listed).")
-        files, room = listing.files, max(_NOTES, context.max_chars - _NOTES)
+        files = listing.files
+        room = max(_NOTES, room_for(context, "\n".join(files[:_SAMPLE])) - _NOTES)
         lines, left_out = await off_loop(lambda _: folded(files, room))
         if left_out:
             lines.append("[A folder with a count is not shown whole: list_files with its path shows more.]")

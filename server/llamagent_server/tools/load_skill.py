@@ -8,7 +8,7 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.errors import LlamagentError
 from llamagent_server.processes.output import shortened
-from llamagent_server.tools.specs import refused, tool_spec
+from llamagent_server.tools.specs import refused, room_for, tool_spec
 
 # The text of a skill by its name; raises UnknownSkill, naming those that there are.
 Skills: TypeAlias = Callable[[str], str]
@@ -18,12 +18,12 @@ Skills: TypeAlias = Callable[[str], str]
 class LoadSkill:
     skills: Skills
     kind = ToolKind.READ
-    spec = tool_spec("load_skill", "Load a skill's instructions.", {"name": "string"})
+    spec = tool_spec("load_skill", "Load a skill.", {"name": "string"})
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
         try:
             text = self.skills(str(arguments["name"]))
         except LlamagentError as error:
             return refused(str(error))
-        shown, cut = shortened(text, max(400, context.max_chars - 100), head_share=1.0)
+        shown, cut = shortened(text, max(400, room_for(context, text) - 100), head_share=1.0)
         return ToolResult(True, shown, truncated=cut)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.messages import JsonObject
-from llamagent_server.tools.specs import problem, refused, tool_spec
+from llamagent_server.tools.specs import problem, refused, room_for, tool_spec
 from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
 from llamagent_server.workspace.names import shown
 
@@ -20,7 +20,7 @@ class ReadFile:
     kind = ToolKind.READ
     spec = tool_spec(
         "read_file",
-        "Read a file, or its lines start to end.",
+        "Read a file, or lines start to end.",
         {"path": "string", "start": "integer", "end": "integer"},
         optional=("start", "end"),
     )
@@ -30,24 +30,23 @@ class ReadFile:
         start, end = _line(arguments, "start"), _line(arguments, "end")
         if start is not None and end is not None and end < start:
             return refused(f"end ({end}) is before start ({start}).")
-        room = max(_SMALLEST, context.max_chars - _FRAME)
         snapshot = await self.workspace.read(path)
         if not isinstance(snapshot, PathProblem):
             lines = split_lines(snapshot.text.removeprefix("\ufeff"))
             note = f" [{snapshot.conflict or snapshot.note}]" if snapshot.conflict or snapshot.note else ""
-            return _shown(f"{shown(snapshot.path)}{note}", lines, 1, len(lines), (start or 1, end), room)
+            return _shown(f"{shown(snapshot.path)}{note}", lines, 1, len(lines), (start or 1, end), context)
         if snapshot.kind is ProblemKind.TOO_LARGE:
             if start is None and end is None:
                 return refused(f"{snapshot.message} Read a part: start=1, end=200; or use search_text.")
-            return await self._part(path, start or 1, end, room)
+            return await self._part(path, start or 1, end, context)
         return await problem(snapshot, path, self.workspace)
 
-    async def _part(self, path: str, start: int, end: int | None, room: int) -> ToolResult:
+    async def _part(self, path: str, start: int, end: int | None, context: ToolContext) -> ToolResult:
         last = min(end or start + _MOST_LINES, start + _MOST_LINES)
         part = await self.workspace.read_lines(path, start, last)
         if isinstance(part, PathProblem):
             return await problem(part, path, self.workspace)
-        return _shown(shown(path), split_lines(part.text), start, part.lines, (start, last), room)
+        return _shown(shown(path), split_lines(part.text), start, part.lines, (start, last), context)
 
 
 def _line(arguments: JsonObject, name: str) -> int | None:
@@ -56,15 +55,16 @@ def _line(arguments: JsonObject, name: str) -> int | None:
 
 
 def _shown(
-    name: str, lines: list[str], first: int, total: int | None, wanted: tuple[int, int | None], room: int
+    name: str, lines: list[str], first: int, total: int | None, wanted: tuple[int, int | None], context: ToolContext
 ) -> ToolResult:
-    """The `wanted` lines of those that begin with number `first`, as many as fit into `room` characters."""
+    """The `wanted` lines of those that begin with number `first`, as many as fit."""
     start, end = wanted
     if total == 0:
         return ToolResult(True, f"{name} is empty.")
     if start > (total if total is not None else start):
         return refused(f"{name} has only {total} lines.")
     here = lines[start - first : None if end is None else end - first + 1]
+    room = max(_SMALLEST, room_for(context, "".join(here)[: context.max_chars]) - _FRAME)
     fitting, length = 0, 0
     while fitting < len(here) and (length := length + len(here[fitting])) <= room:
         fitting += 1

@@ -11,7 +11,7 @@ from llamagent_server.core.messages import JsonObject
 from llamagent_server.processes.commands import Ran, Shelter
 from llamagent_server.processes.output import shortened
 from llamagent_server.tools.error_lines import error_lines
-from llamagent_server.tools.specs import refused, tool_spec, unusable
+from llamagent_server.tools.specs import refused, room_for, tool_spec, unusable
 from llamagent_server.workspace import ProjectWorkspace
 
 _FRAME = 320
@@ -48,7 +48,7 @@ class RunCommand:
     workspace: ProjectWorkspace
     runner: Runner
     kind = ToolKind.COMMAND
-    spec = tool_spec("run_command", "Run a shell command in the project folder.", {"command": "string"})
+    spec = tool_spec("run_command", "Run a shell command in the project.", {"command": "string"})
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
         command = str(arguments["command"])
@@ -60,7 +60,7 @@ class RunCommand:
         if bad := unusable(command, "The command"):
             return bad
         ran = await self.runner.run(command, folder, network=context.network)
-        return told(ran, max(_SMALLEST, context.max_chars - _FRAME))
+        return told(ran, max(_SMALLEST, room_for(context, ran.output[-context.max_chars :]) - _FRAME))
 
 
 def told(ran: Ran, room: int) -> ToolResult:

@@ -5,11 +5,12 @@ from itertools import groupby
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
-from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
+from llamagent_server.tools.specs import problem, refused, room_for, tool_spec, unusable
 from llamagent_server.workspace import FoundLine, PathProblem, ProjectWorkspace, Search
 from llamagent_server.workspace.found import MAX_HITS_PER_FILE
 from llamagent_server.workspace.names import shown
 
+_SAMPLE = 100  # hits whose text is measured
 _NOTES = 250
 
 
@@ -19,7 +20,7 @@ class SearchText:
     kind = ToolKind.READ
     spec = tool_spec(
         "search_text",
-        "Find lines that match a regular expression.",
+        "Find lines matching a regex.",
         {"pattern": "string", "path": "string"},
         optional=("path",),
     )
@@ -38,7 +39,8 @@ class SearchText:
         literal = f"[Read as plain text: {search.literal}.]\n" if search.literal else ""
         if not search.found:
             return ToolResult(True, f"{literal}No line matches {pattern!r}.")
-        lines, shown_hits = _fitted(search, max(_NOTES, context.max_chars - _NOTES))
+        sample = "\n".join(hit.text for hit in search.found[:_SAMPLE])
+        lines, shown_hits = _fitted(search, max(_NOTES, room_for(context, sample) - _NOTES))
         notes = _notes(search, shown_hits)
         return ToolResult(True, literal + "\n".join([*lines, *notes]), truncated=bool(notes))
 

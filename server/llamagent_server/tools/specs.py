@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from llamagent_server.agent.ports import ToolResult
+from llamagent_server.agent.context import CHARS_PER_TOKEN
+from llamagent_server.agent.ports import ToolContext, ToolResult
 from llamagent_server.core.messages import Json, ToolSpec
 from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
 
@@ -11,11 +12,20 @@ def tool_spec(name: str, description: str, arguments: Mapping[str, str], *, opti
     """A specification; `arguments` maps each name to its JSON type. Every word of it is in every request: be short."""
     properties: dict[str, Json] = {argument: {"type": kind} for argument, kind in arguments.items()}
     required: list[Json] = [argument for argument in arguments if argument not in optional]
-    return ToolSpec(name, description, {"type": "object", "properties": properties, "required": required})
+    # Where nothing is required no word of it is needed.
+    parameters: dict[str, Json] = {"type": "object", "properties": properties}
+    return ToolSpec(name, description, parameters | ({"required": required} if required else {}))
 
 
 def refused(words: str) -> ToolResult:
     return ToolResult(False, words)
+
+
+def room_for(context: ToolContext, text: str) -> int:
+    """How long a result of such a text may be, in characters: digits and signs take more of the context than words."""
+    if context.chars is None:
+        return context.max_chars
+    return min(context.max_chars, context.chars(text, int(context.max_chars / CHARS_PER_TOKEN)))
 
 
 def unusable(text: str, what: str) -> ToolResult | None:

@@ -24,7 +24,7 @@ _MUCH = 20  # lines
 class WriteFile:
     workspace: ProjectWorkspace
     kind = ToolKind.EDIT
-    spec = tool_spec("write_file", "Create a file with this whole content.", {"path": "string", "content": "string"})
+    spec = tool_spec("write_file", "Create a file with this content.", {"path": "string", "content": "string"})
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolResult | Proposal:
         path, content = str(arguments["path"]), str(arguments["content"])
