@@ -1,23 +1,18 @@
 """The languages: every sentence is in every catalogue, says something else than the English, and keeps its places."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
 
 from llamagent_server.lsp.catalogue import LANGUAGES, _made, _po, catalogue, language, read_po
 from llamagent_server.lsp.words import ENGLISH, Words, words
+from llamagent_server.settings import SETTINGS
+from tests.lsp.sentences import PHRASES, PUT_TOGETHER, normal, sentences, single
 
 OTHERS = [spoken for spoken in LANGUAGES if spoken != "en"]
 # The same word in both languages.
 ALIKE: dict[str, set[str]] = {"de": set(), "fr": set()}
-
-
-def sentences() -> Iterator[str]:
-    """Everything that must be in the catalogues."""
-    for field in fields(Words):
-        yield getattr(ENGLISH, field.name)
 
 
 def places(text: str) -> list[str]:
@@ -26,10 +21,30 @@ def places(text: str) -> list[str]:
 
 @pytest.mark.parametrize("spoken", OTHERS)
 def test_no_sentence_is_missing_or_left_in_english(spoken: str) -> None:
-    known = read_po(_po(spoken))
-    assert [english for english in sentences() if english not in known] == []
-    same = {english for english, there in known.items() if english == there}
+    entries = read_po(_po(spoken))
+    known = {normal(english) for english in entries}
+    words = {getattr(ENGLISH, field.name) for field in fields(Words)}
+    assert sorted(words - entries.keys()) == []
+    assert sorted(text for text in sentences() if not _is_known(text, known)) == []
+    assert sorted(text for text in PHRASES if not _is_known(normal(text), known)) == []
+    assert sorted(text for texts in PUT_TOGETHER.values() for text in texts if normal(text) not in known) == []
+    say = catalogue(spoken).say
+    assert [setting.key for setting in SETTINGS if say(setting.allowed) == setting.allowed] == []
+    same = {english for english, there in entries.items() if english == there}
     assert same == ALIKE[spoken]
+
+
+def _is_known(text: str, known: set[str]) -> bool:
+    """As it stands, or sentence by sentence, or as what it becomes."""
+    return text in known or text in PUT_TOGETHER or all(one in known for one in single(text))
+
+
+def test_what_is_collected_is_there() -> None:
+    """A filter that became too fine would find nothing missing."""
+    found = sentences()
+    assert len(found) > 300
+    assert {"A turn is running in this conversation.", "There is no skill {0}.", "Try again in a moment."} <= found
+    assert [text for text in PUT_TOGETHER if text not in found] == []
 
 
 @pytest.mark.parametrize("spoken", OTHERS)

@@ -5,7 +5,7 @@ edge. A sentence that was put together stands in a catalogue with numbered place
 translation `{0:t}` is a place whose own text is translated too. What no catalogue has is left in English.
 """
 
-import ast
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,11 +24,17 @@ _QUOTED = re.compile(r'(msgid|msgstr)?\s*("(?:[^"\\]|\\.)*")')
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """`form` matches the English sentence, `places` numbers its groups, `translation` still has its places."""
+    """`form` matches the English sentence, which has `piece` in it; `places` numbers its groups, `translation` still
+    has its places."""
 
-    form: re.Pattern[str]
+    english: str
+    piece: str
     places: tuple[int, ...]
     translation: str
+
+    @property
+    def form(self) -> re.Pattern[str]:
+        return _form(self.english)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class Catalogue:
         if (found := self.exact.get(english)) is not None:
             return found
         for template in self.templates:
-            if (match := template.form.fullmatch(english)) is not None:
+            # Most are ruled out by their longest piece: hundreds of patterns are neither made nor tried.
+            if template.piece in english and (match := template.form.fullmatch(english)) is not None:
                 return self._filled(template, dict(zip(template.places, match.groups(), strict=True)))
         return None
 
@@ -93,7 +100,7 @@ def _catalogue(spoken: str) -> Catalogue:
 def _made(known: Mapping[str, str]) -> Catalogue:
     templates = [_template(english, there) for english, there in known.items() if _PLACE.search(english)]
     # The more of a sentence is fixed, the less it can be taken for another one.
-    templates.sort(key=lambda template: -len(_PLACE.sub("", template.form.pattern)))
+    templates.sort(key=lambda template: -len(_PLACE.sub("", template.english)))
     return Catalogue(known, tuple(templates))
 
 
@@ -123,14 +130,16 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
             if word:
                 yield word, value
             word, value = match[1], ""
-        value += ast.literal_eval(match[2])
+        value += json.loads(match[2])
     if word:
         yield word, value
 
 
 def _template(english: str, translation: str) -> _Template:
     pieces = _PLACE.split(english)  # text, number, ":t" or None, text, ...
-    form = re.escape(pieces[0])
-    for number in range(1, len(pieces), 3):
-        form += "(.+?)" + re.escape(pieces[number + 2])
-    return _Template(re.compile(form, re.DOTALL), tuple(map(int, pieces[1::3])), translation)
+    return _Template(english, max(pieces[::3], key=len), tuple(map(int, pieces[1::3])), translation)
+
+
+@cache
+def _form(english: str) -> re.Pattern[str]:
+    return re.compile("(.*?)".join(map(re.escape, _PLACE.split(english)[::3])), re.DOTALL)

@@ -24,8 +24,10 @@ def _lines(typed: Typed, result: object) -> Iterator[str]:
         case results.ContextReport():
             yield from _context(result)
         case results.SessionRef(title=title, messages=messages, session=session):
-            done = "Deleted" if typed.row.command == "delete_session" else "Going on with"
-            yield f"{done}: {title or session} ({messages} messages)."
+            if typed.row.command == "delete_session":
+                yield f"Deleted: {title or session} ({messages} messages)."
+            else:
+                yield f"Going on with: {title or session} ({messages} messages)."
         case results.Sessions(sessions=rows):
             yield from map(_session, rows, range(1, len(rows) + 1))
             if not rows:
@@ -87,8 +89,10 @@ def help_lines() -> Iterator[str]:
 
 
 def _context(result: results.ContextReport) -> Iterator[str]:
-    about = "About " if result.estimated else ""
-    yield f"{about}{result.tokens} of {result.num_ctx} tokens are in use:"
+    if result.estimated:
+        yield f"About {result.tokens} of {result.num_ctx} tokens are in use:"
+    else:
+        yield f"{result.tokens} of {result.num_ctx} tokens are in use:"
     for part in result.parts:
         yield f"- {part.name}: {part.tokens}"
     if result.measured is not None:

@@ -20,11 +20,16 @@ def error(say: Say, failure: dict[str, Json]) -> dict[str, Json]:
 
 
 def lines(say: Say, text: str) -> str:
-    """A text of several lines, each a sentence or more of its own. A mark of a list before it stays."""
+    """A text of several lines, each a sentence or more of its own. A mark of a list stays, and so does what a colon
+    divides from what is said of it."""
 
     def one(line: str) -> str:
-        mark, dash, rest = line.partition("- ") if line.startswith("- ") else ("", "", line)
-        return f"{mark}{dash}{say(rest)}"
+        mark = "- " if line.startswith("- ") else ""
+        rest = line.removeprefix(mark)
+        if (whole := say(rest)) != rest:
+            return mark + whole
+        name, colon, words = rest.partition(": ")
+        return f"{mark}{name}{colon}{say(words)}" if mark and colon else line
 
     return "\n".join(map(one, text.split("\n")))
 
