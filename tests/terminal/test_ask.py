@@ -75,12 +75,23 @@ def test_q_instead_of_a_reason_stops_the_turn(stage: Stage) -> None:
 def test_the_end_of_input_is_a_no(stage: Stage) -> None:
     file = file_in(stage)
     terminal = stage.terminal([edit(file, "ONE", end=3), *ended()])
-    terminal.expect("[y/N]")
+    terminal.expect("[y/N] ")
     terminal.type("\x04")
-    terminal.expect("Why not?")
-    terminal.type("\x04")
+    assert terminal.expect("  left as it is") == "\n", "there is nobody to ask for a reason, and the line is ended"
     assert terminal.ended() == 4
     assert file.read_bytes() == b"one\r\ntwo\r\n"
+    assert stage.answers == [{"applied": False}]
+
+
+def test_the_end_of_input_is_no_reason_and_ends_the_line(stage: Stage) -> None:
+    terminal = stage.terminal([edit(file_in(stage), "ONE", end=3), *ended()])
+    terminal.expect("[y/N] ")
+    terminal.type("n\n")
+    terminal.expect("q to stop here) ")
+    terminal.type("\x04")
+    assert terminal.expect("  left as it is") == "\n"
+    assert terminal.ended() == 4
+    assert stage.answers == [{"applied": False}]
 
 
 def test_what_was_typed_before_the_question_is_no_answer(stage: Stage) -> None:

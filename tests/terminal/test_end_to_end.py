@@ -185,6 +185,25 @@ def test_always_is_for_the_same_command_in_this_session(stage: Stage) -> None:
     assert (stage.folder / "out.txt").read_text() == "x\nx\n"
 
 
+def test_a_no_to_an_undo_is_not_asked_for_a_reason_that_no_model_would_read(stage: Stage, file: Path) -> None:
+    with FakeOllama([EDIT, say("Done.")]) as server:
+        terminal = Terminal(flags(stage, server, "chat"), stage.env)
+        terminal.expect("› ")
+        terminal.type("be polite\n")
+        terminal.expect("[y/N]")
+        terminal.type("y\n")
+        terminal.expect("answered")
+        terminal.expect("› ")
+        terminal.type("/undo\n")
+        terminal.expect("[y/N] ")
+        terminal.type("n\n")
+        assert "Why not?" not in terminal.expect("left as it is")
+        terminal.expect("› ")
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+    assert file.read_bytes() == POLITE
+
+
 # --- Stopping
 
 

@@ -18,14 +18,14 @@ class Answer(StrEnum):
     ALWAYS = "always"
     NETWORK = "network"  # yes, this once and with network
     NO = "no"
-    NONE = "none"  # the question was taken back, or Ctrl-C was pressed
+    NONE = "none"  # the question was taken back, or Ctrl-C or Ctrl-D was pressed
 
 
 def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, more: Sequence[Answer] = ()) -> Answer:
     """`more` are answers offered beside yes and no; `stop` tells when the question is no longer one."""
     choices = ", ".join(("y/N", *(_OFFERS[answer] for answer in more)))
     typed = _asked(screen, stop, Span(question, Style.BOLD), f" [{choices}] ")
-    if typed is None:
+    if not typed:
         return Answer.NONE
     word = typed.strip().casefold()
     if word in _YES:
@@ -63,6 +63,6 @@ def _asked(screen: Screen, stop: Callable[[], bool], *question: Span | str) -> s
     discard_typed()
     screen.prompt(*question)
     typed = read_line(stop)
-    if not typed and (typed is None or stop()):
-        screen.line()
+    if typed is None or not typed.endswith("\n"):
+        screen.line()  # the person did not end the line
     return typed

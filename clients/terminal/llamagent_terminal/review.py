@@ -59,6 +59,7 @@ class Desk:
         self.refusals = 0
         self.consents = 0
         self.edits = 0  # of these consents
+        self._in_turn = False
         self._screen = screen
         self._root = root
         self._consent = consent
@@ -68,6 +69,10 @@ class Desk:
 
     def begin_turn(self) -> None:
         self.refusals = self.consents = self.edits = 0
+        self._in_turn = True
+
+    def end_turn(self) -> None:
+        self._in_turn = False
 
     # --- Edits
 
@@ -147,7 +152,7 @@ class Desk:
         return {"saved": list(request.params.get("uris") or [])}
 
     def _ask(self, request: Asked, question: str, more: Sequence[Answer] = ()) -> tuple[Answer, str | None]:
-        """The answer, and for a no its reason."""
+        """The answer, and for a no to a model its reason."""
         if self._consent is not Consent.ASK:
             self._screen.line(Span(f"{question} {self._consent} (--{self._consent})", Style.DIM))
             return Answer(self._consent.value), "refused by --no" if self._consent is Consent.NO else None
@@ -161,7 +166,8 @@ class Desk:
             return self._stop(request)
 
         answer = prompt.yes_or_no(self._screen, question, stop, more=more)
-        return answer, prompt.reason(self._screen, stop) if answer is Answer.NO else None
+        explains = answer is Answer.NO and self._in_turn
+        return answer, prompt.reason(self._screen, stop) if explains else None
 
 
 def _apply_question(changes: tuple[Change, ...]) -> str:

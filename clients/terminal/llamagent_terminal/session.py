@@ -106,11 +106,14 @@ class Session:
         """The result of a command that is a turn: `ask` or `retry`."""
         self.desk.begin_turn()
         cancel = _execute("cancel", {})
-        result = self.request(
-            "workspace/executeCommand",
-            _execute(name, arguments),
-            cancel=lambda: self._daemon.request("workspace/executeCommand", cancel),
-        )
+        try:
+            result = self.request(
+                "workspace/executeCommand",
+                _execute(name, arguments),
+                cancel=lambda: self._daemon.request("workspace/executeCommand", cancel),
+            )
+        finally:
+            self.desk.end_turn()
         return result if isinstance(result, Mapping) else {}
 
     def request(self, method: str, params: object, *, cancel: Callable[[], object] | None = None) -> Any:

@@ -75,7 +75,8 @@ def discard_typed() -> None:
 
 
 def read_line(stop: Callable[[], bool]) -> str | None:
-    """A line that the person types, "" at the end of input (Ctrl-D); None as soon as `stop` says so."""
+    """A line that the person types, with its end; without one where input ended (Ctrl-D); None as soon as `stop` says
+    so."""
     return _read_line_in_thread(stop) if sys.platform == "win32" else _read_line_by_select(stop)
 
 
@@ -92,7 +93,7 @@ def _read_line_by_select(stop: Callable[[], bool]) -> str | None:
             if not piece:
                 break
             typed += piece
-    return typed.decode(errors="replace").rstrip("\r\n")
+    return typed.decode(errors="replace")
 
 
 def _read_line_in_thread(stop: Callable[[], bool]) -> str | None:
@@ -104,7 +105,7 @@ def _read_line_in_thread(stop: Callable[[], bool]) -> str | None:
         if stop():
             return None
         reader.join(_POLL_SECONDS)
-    return lines[0].rstrip("\r\n") if lines else ""
+    return lines[0] if lines else ""
 
 
 # --- Signals -------------------------------------------------------------------------------------------------------
