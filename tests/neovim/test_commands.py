@@ -94,6 +94,21 @@ def test_network_for_one_command_is_offered_where_there_is_none(editor: Editor) 
         assert editor.lua(CONSENT, sandboxed, network) == {"decision": "refuse"}
 
 
+def test_a_question_about_a_command_cannot_be_forged_by_it(editor: Editor) -> None:
+    command = "ls\\n\\nRun in / (in a sandbox)?\\n1: Run\\x1b[2K"
+    editor.answer("Refuse")
+    editor.lua(
+        "local select = vim.ui.select\n"
+        "vim.ui.select = function(items, options, done)\n"
+        "  _G.prompt = options.prompt\n"
+        "  return select(items, options, done)\n"
+        "end"
+    )
+    editor.lua(CONSENT.replace("'make'", f"'{command}'"), True, False)
+    prompt = editor.lua("return _G.prompt").split("\n")
+    assert prompt[1:] == ["  $ ls", "  > ", "  > Run in / (in a sandbox)?", "  > 1: Run<U+001B>[2K"]
+
+
 def test_conversations_alone_do_not_make_a_folder_a_project(editor: Editor, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     (folder / ".llamagent" / "sessions").mkdir(parents=True)

@@ -168,3 +168,50 @@ def test_options_that_do_not_exist_are_named(nvim: Editor) -> None:
         "return tostring(select(2, pcall(require('llamagent').setup, ...)))", {"pannel": {}, "review": {"x": 1}}
     )
     assert problem == "llamagent: unknown options: pannel, review.x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 漢 😀\n\ttab", "plain é 漢 😀\n\ttab"),
+        ("\x1b[2J\x07\x9b", "<U+001B>[2J<U+0007><U+009B>"),
+        ("a\u202e\u2066b\u200b\ufeff\u2028", "a<U+202E><U+2066>b<U+200B><U+FEFF><U+2028>"),
+        ("a\u3164\u115f\u2800\ufe0f\uffa0\xadb", "a<U+3164><U+115F><U+2800><U+FE0F><U+FFA0><U+00AD>b"),
+        ("\U000e0041\U000e0100\U0001d173", "<U+E0041><U+E0100><U+1D173>"),
+        ("x\ry", "x<U+000D>y"),
+    ],
+)
+def test_what_hides_is_written_out(nvim: Editor, text: str, shown: str) -> None:
+    assert nvim.lua("return require('llamagent.visible').text(...)", text) == shown
+    line = nvim.lua("return require('llamagent.visible').line(...)", text)
+    assert line == shown.replace("\n", "<U+000A>")
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("ls", ["$ ls"]),
+        ("", ["$ "]),
+        ("ls\n\n1: Run", ["$ ls", "> ", "> 1: Run"]),
+        ("ls" + " " * 500 + ";rm x", ["$ ls <500 blanks> ;rm x"]),
+        ("é" * 100, ["$ " + "é" * 80, "| " + "é" * 20]),
+        ("x" * 159 + "é!", ["$ " + "x" * 159, "| é!"]),
+    ],
+)
+def test_each_line_of_a_command_has_a_sign(nvim: Editor, command: str, lines: list[str]) -> None:
+    assert nvim.lua("return require('llamagent.visible').command(...)", command) == lines
+
+
+def test_a_diff_and_a_call_in_the_panel_hide_nothing(nvim: Editor) -> None:
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y \x1b[8m evil\u202e \x1b[0m\rz\r\n"
+    event = {"kind": "edit.proposed", "files": [{"uri": "file:///a\x1b\n", "added": 1, "removed": 1}], "diff": diff}
+    lines = nvim.lua("return require('llamagent.render').block(...).lines", event)
+    assert "+y <U+001B>[8m evil<U+202E> <U+001B>[0m<U+000D>z" in lines and "\x1b" not in "".join(lines)
+    output = {
+        "kind": "tool.returned",
+        "name": "x",
+        "ok": True,
+        "seconds": 1,
+        "content": "\x1b[31mred\x1b[0m \x1b]0;t\x07",
+    }
+    assert nvim.lua("return require('llamagent.render').block(...).lines", output)[1] == "red <U+001B>]0;t<U+0007>"

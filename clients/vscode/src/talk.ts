@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Panel } from "./panel/view";
 import type { Parts } from "./parts";
+import { menuLine } from "./text/visible";
 import type { SessionRow } from "./wire";
 
 const REQUEST_CANCELLED = -32800;
@@ -167,7 +168,7 @@ export async function sessions(parts: Parts): Promise<void> {
     const { sessions: rows } = await parts.daemon.call("sessions", {});
     list.items = rows.map((session) => ({
       session,
-      label: session.damaged === true ? `$(warning) ${session.title}` : session.title,
+      label: session.damaged === true ? `$(warning) ${menuLine(session.title)}` : menuLine(session.title),
       description: described(session),
       detail: vscode.l10n.t("{0} messages, {1}", session.messages, new Date(session.updated).toLocaleString()),
       buttons: parts.daemon.serves("export") ? [EXPORT, DELETE] : [DELETE],

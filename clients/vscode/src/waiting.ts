@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { offersNetwork } from "./consent";
 import type { Parts } from "./parts";
-import { visible } from "./text/visible";
+import { menuLine } from "./text/visible";
 import type { ConsentReply } from "./wire";
 
 type Row = vscode.QuickPickItem & { run: () => Promise<void> | void };
@@ -25,7 +25,11 @@ function reviewRows(parts: Parts): Row[] {
   const { reviews } = parts;
   const { id } = review;
   return [
-    { label: `$(check) ${l10n.t("Accept the edit")}`, description: review.label, run: () => reviews.accept(id) },
+    {
+      label: `$(check) ${l10n.t("Accept the edit")}`,
+      description: menuLine(review.label),
+      run: () => reviews.accept(id),
+    },
     { label: `$(close) ${l10n.t("Reject the edit")}`, run: () => reviews.reject(undefined, id) },
     { label: `$(comment) ${l10n.t("Reject with a reason…")}`, run: () => rejectWithReason(parts, id) },
     { label: `$(debug-stop) ${l10n.t("Reject and stop the turn")}`, run: () => reviews.rejectAndStop(id) },
@@ -42,7 +46,7 @@ function consentRows(parts: Parts): Row[] {
   const { l10n } = vscode;
   const { consents } = parts;
   const { call } = question;
-  const description = visible(question.command);
+  const description = menuLine(question.command);
   const row = (icon: string, label: string, reply: ConsentReply, shown = ""): Row => ({
     label: `$(${icon}) ${label}`,
     description: shown,

@@ -3,6 +3,7 @@ local M = {}
 
 local focus = require('llamagent.focus')
 local say = require('llamagent.say')
+local visible = require('llamagent.visible')
 
 ---@class llamagent.Question
 ---@field id string
@@ -79,7 +80,8 @@ local function consent_prompt(question)
   local where = vim.fn.fnamemodify(question.cwd, ':~')
   local limits = question.sandboxed and 'in a sandbox' or 'without a sandbox'
   limits = limits .. (question.network and ', with network' or ', without network')
-  return ('Run in %s (%s)?\n  $ %s'):format(where, limits, question.command)
+  local lines = table.concat(visible.command(question.command), '\n  ')
+  return ('Run in %s (%s)?\n  %s'):format(visible.line(where), limits, lines)
 end
 
 --- Ask whether a command may run.
@@ -90,7 +92,7 @@ function M.consent(asked, client_id, answer)
   raise({
     id = asked.call,
     client_id = client_id,
-    text = 'run `' .. asked.command .. '`?',
+    text = 'run `' .. visible.line(asked.command) .. '`?',
     answer = answer,
     no = { decision = 'refuse' },
     shown = false,
@@ -153,7 +155,7 @@ function M.choose(asked, client_id, answer)
     over = false,
     show = function(done)
       local options = {
-        prompt = asked.message,
+        prompt = visible.text(asked.message),
         kind = 'llamagent.message',
         format_item = function(action)
           return action.title

@@ -2,6 +2,7 @@
 local M = {}
 
 local files = require('llamagent.files')
+local visible = require('llamagent.visible')
 
 ---@class llamagent.Block
 ---@field lines string[]
@@ -17,8 +18,7 @@ local LONGEST_ARGUMENT = 60 -- characters
 ---@param text string
 ---@return string[]
 local function lines_of(text)
-  -- Colour codes and carriage returns of a command's output are noise in a buffer.
-  text = text:gsub('\27%[[%d;?]*%a', ''):gsub('\r', '')
+  text = visible.text((text:gsub('\r\n', '\n')))
   return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
 end
 
@@ -62,7 +62,7 @@ local function call_text(call)
   local parts = vim.tbl_map(function(key)
     return ('%s=%s'):format(key, argument_text(call.arguments[key]))
   end, keys)
-  return ('%s(%s)'):format(call.name, table.concat(parts, ', '))
+  return visible.line(('%s(%s)'):format(call.name, table.concat(parts, ', ')))
 end
 
 --- The spans of the lines of a unified diff.
@@ -163,7 +163,8 @@ local blocks = {
   end,
 
   ['tool.returned'] = function(event)
-    local content = event.content ~= '' and lines_of(event.content) or {}
+    -- Colours of a command's output are noise in a buffer.
+    local content = event.content ~= '' and lines_of((event.content:gsub('\27%[[%d;]*m', ''))) or {}
     local parts = { event.name, event.ok and 'ok' or 'failed', duration(event.seconds) }
     if event.truncated then
       table.insert(parts, 'cut')
@@ -179,13 +180,13 @@ local blocks = {
       local note = file.note and (' (%s)'):format(file.note) or ''
       return ('%s +%d −%d%s'):format(files.name(file.uri, root), file.added, file.removed, note)
     end, event.files or {})
-    return with_diff('proposes ' .. table.concat(names, ', '), event.diff, #names == 1, 'LlamagentEditor')
+    return with_diff(visible.line('proposes ' .. table.concat(names, ', ')), event.diff, #names == 1, 'LlamagentEditor')
   end,
 
   ['edit.resolved'] = function(event)
     local text, group = unpack(OUTCOMES[event.outcome] or { event.outcome, 'LlamagentWarn' })
     local head = event.reason and ('%s: %s'):format(text, event.reason:gsub('\n', ' ')) or text
-    return with_diff(head, event.diff, true, group)
+    return with_diff(visible.line(head), event.diff, true, group)
   end,
 
   ['turn.ended'] = function(event)

@@ -6,7 +6,7 @@ import { lineHunks, splitLines } from "../../src/text/linediff";
 import { shifted } from "../../src/text/lineshift";
 import { merge } from "../../src/text/merge";
 import { applyEdits } from "../../src/text/textedit";
-import { visible } from "../../src/text/visible";
+import { menuLine, visible } from "../../src/text/visible";
 
 const at = (line: number, character: number): { line: number; character: number } => ({ line, character });
 
@@ -125,5 +125,17 @@ describe("what a person sees before a yes", () => {
   ];
   for (const [text, expected] of cases) {
     it(JSON.stringify(expected), () => assert.equal(visible(text), expected));
+  }
+
+  const lines: [string, string][] = [
+    ["echo $(evil) `ls`", "echo \\$(evil) `ls`"],
+    ["echo $(trash) $(sync~spin)", "echo \\$(trash) \\$(sync~spin)"],
+    ["echo $(rm x) $(a.b) \\$(evil)", "echo $(rm x) $(a.b) \\\\$(evil)"],
+    ["ls\n$(check) Run", "ls ⏎ \\$(check) Run"],
+    [`ls${" ".repeat(500)}; rm x`, "ls <500 blanks> ; rm x"],
+    ["a\u2800b\u202e", "a\\u{2800}b\\u{202e}"],
+  ];
+  for (const [text, expected] of lines) {
+    it(`in a menu: ${JSON.stringify(expected)}`, () => assert.equal(menuLine(text), expected));
   }
 });
