@@ -159,3 +159,13 @@ async def test_a_client_without_a_trace_reads_in_the_log_that_a_turn_waits_and_e
             lines = [params["message"] for params in ed.asked("window/logMessage")]
     assert "[1] waits for your answer: a.txt" in lines
     assert any(line.startswith("the turn ended: answered, 2 steps, ") for line in lines)
+
+
+async def test_what_cannot_be_meant_yet_is_said(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            assert (await ed.failing("resume", ref=1))["message"] == "No conversation is stored here."
+            await ed.ask("go")
+            await ed.command("clear")
+            assert "nothing to export yet" in (await ed.failing("export"))["message"]
+            assert "turn" not in (await ed.failing("delete_session", ref=1))["message"]

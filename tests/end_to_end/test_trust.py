@@ -230,3 +230,18 @@ async def test_shared_skills_and_the_files_beside_them_are_loaded_where_the_fold
             await ed.failing("load_skill", name="pdf/ref/forms.md")
     results = [message["content"] for message in server.requests[-1].json["messages"] if message["role"] == "tool"]
     assert "pdf/ref/forms.md" in results[0] and "FORMS" in results[1]
+
+
+async def test_who_says_trust_after_a_no_trusts_what_is_there_now(project: Path, home: Path) -> None:
+    (project / "AGENTS.md").write_text("Use tabs.\n")
+    with FakeOllama(replies=[say("ok"), say("ok")]) as server:
+        async with editor(project, home, url=server.url, trusted=None) as ed:
+            ed.answers["window/showMessageRequest"] = lambda _: {"title": "Not now"}
+            await ed.ask("go")
+            await ed.command("trust", folder=str(project), trusted=True)
+            asked = len(ed.asked("window/showMessageRequest"))
+            await ed.command("new")
+            await ed.ask("go")
+            assert len(ed.asked("window/showMessageRequest")) == asked == 1
+    first, second = (request.json["messages"][0]["content"] for request in server.requests)
+    assert "Use tabs." not in first and "Use tabs." in second

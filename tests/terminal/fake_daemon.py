@@ -23,7 +23,7 @@ from typing import Any
 
 COMMANDS: dict[str, Any] = {
     "llamagent.set_temperature": {"previous": 0.2, "value": 0.5},
-    "llamagent.set_num_ctx": {"previous": 8192, "value": 4096},
+    "llamagent.set_num_ctx": {"previous": 8192, "value": 4096, "note": "The model is loaded anew."},
     "llamagent.delete_session": {"session": "s1", "title": "Make it polite", "messages": 4},
     "llamagent.undo_turn": {"proposed": [], "outcome": "nothing"},
     "llamagent.cancel": {"cancelled": True},
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Any] = {
         "sessions": [
             {
                 "id": "a1",
-                "title": "Make it \x1b[31mpolite",
+                "title": "Make it \x1b[31mpolite, and then tell everybody about it at length",
                 "updated": "2026-01-02T03:04:05Z",
                 "model": "m",
                 "messages": 4,

@@ -203,3 +203,38 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
+
+
+def test_a_note_of_the_daemon_is_shown_with_what_changed(stage: Stage) -> None:
+    done = piped(stage.arguments(ended(), "chat"), stage.env, "/ctx 4096\n/context\n")
+    assert "8192 -> 4096, for this session" in done.stdout
+    assert "The model is loaded anew." in done.stdout
+
+
+def test_a_list_of_conversations_fits_the_screen(stage: Stage) -> None:
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    terminal.type("/sessions\n")
+    terminal.expect("current")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    (row,) = (line for line in terminal.shown.splitlines() if "messages" in line)
+    assert len(row) <= 80 and row.endswith("4 messages, m, current") and "…" in row
+
+
+def test_what_an_edit_brings_along_is_said_before_the_question(stage: Stage) -> None:
+    file = stage.folder / "a.txt"
+    file.write_text("one\n")
+    proposed = edit(file, "ONE", end=3)
+    label = "set up the project (with .llamagent/config.toml)"
+    proposed["params"]["edit"]["changeAnnotations"] = {"llamagent:r": {"label": label}}
+    terminal = stage.terminal([proposed, *ended()], "chat")
+    terminal.expect("› ")
+    terminal.type("go\n")
+    terminal.expect(label)
+    terminal.expect("[y/N]")
+    terminal.type("y\n")
+    terminal.expect("written")
+    terminal.type("/quit\n")
+    assert terminal.ended() == 0

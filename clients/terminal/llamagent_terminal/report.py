@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from llamagent_terminal.screen import Screen, Span, Style, clipped
+from llamagent_terminal.show import HARNESS, say
+
+_LEAST_TITLE = 24  # columns
 
 Result = Mapping[str, Any]
 
@@ -30,6 +33,8 @@ def _compacted(screen: Screen, result: Result) -> None:
 def _context(screen: Screen, result: Result) -> None:
     about = "about " if result["estimated"] else ""
     screen.line(f"{about}{result['tokens']:,} of {result['numCtx']:,} tokens")
+    if result.get("measured"):
+        screen.line(Span(f"the server counted {result['measured']:,} in its last prompt", Style.DIM))
     for part in result["parts"]:
         share = part["tokens"] / max(result["numCtx"], 1)
         bar = ("█" if screen.unicode else "#") * round(share * 40)
@@ -48,13 +53,12 @@ def _sessions(screen: Screen, result: Result) -> None:
     if not result["sessions"]:
         screen.line("no stored conversations")
     for number, row in enumerate(result["sessions"], 1):
-        marks = " (current)" if row["current"] else ""
-        marks += " (damaged)" if row.get("damaged") else ""
+        marks = ", current" if row["current"] else ""
+        marks += ", damaged" if row.get("damaged") else ""
         when = row["updated"][:16].replace("T", " ")
-        title = clipped(row["title"] or row["id"], 44)
-        screen.line(
-            f"{number:>3}  {when}  {title}", Span(f"  {row['messages']} messages, {row['model']}{marks}", Style.DIM)
-        )
+        facts = f"  {row['messages']} messages, {row['model']}{marks}"
+        room = max(screen.columns - len(f"{number:>3}  {when}  {facts}") - 1, _LEAST_TITLE)
+        screen.line(f"{number:>3}  {when}  {clipped(row['title'] or row['id'], room)}", Span(facts, Style.DIM))
 
 
 def _resumed(screen: Screen, result: Result) -> None:
@@ -89,10 +93,16 @@ def _models(screen: Screen, result: Result) -> None:
             facts.append(f"{row['size'] / 1e9:.1f} GB")
         mark = "*" if row["current"] else " "
         screen.line(f" {mark} {row['name']:<28} ", Span("  ".join(fact for fact in facts if fact), Style.DIM))
+    better = result.get("proposed")
+    if better and not better["present"]:
+        words = f"{better['name']} ({better['size'] / 1e9:.1f} GB) suits this machine: /pull {better['name']} gets it."
+        say(screen, HARNESS, words)
 
 
 def _changed(screen: Screen, result: Result) -> None:
     screen.line(Span(f"{result['previous']} -> {result['value']}, for this session", Style.DIM))
+    if result.get("note"):
+        say(screen, HARNESS, result["note"])
 
 
 def _allowed(screen: Screen, result: Result) -> None:

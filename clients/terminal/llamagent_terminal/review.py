@@ -81,6 +81,7 @@ class Desk:
         try:
             changes = plan(request.params.get("edit") or {}, self._root, self.encoding)
             self._show(changes)
+            self._note(request.params.get("edit") or {})
             answer, reason = self._ask(request, _apply_question(changes))
             if answer is not Answer.YES:
                 self._screen.line(Span("  left as it is", Style.DIM))
@@ -108,6 +109,14 @@ class Desk:
             for row in difference.rows:
                 sign = "" if row.kind is Kind.HUNK else row.kind.value
                 self._screen.line(Span(sign + code(row.text), _ROW_STYLES[row.kind]))
+
+    def _note(self, edit: Mapping[str, Any]) -> None:
+        """What the daemon calls the edit, where it says more than the diff does."""
+        annotations = edit.get("changeAnnotations")
+        for annotation in annotations.values() if isinstance(annotations, Mapping) else ():
+            label = annotation.get("label") if isinstance(annotation, Mapping) else None
+            if isinstance(label, str) and "(" in label:
+                self._screen.line(Span(f"  {line(label)}", Style.DIM))
 
     # --- Commands
 

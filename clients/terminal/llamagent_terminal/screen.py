@@ -97,6 +97,11 @@ class Screen:
         self._put("\r\x1b[2K" + self._paint(shown, Style.DIM))
         self._status = text
 
+    @property
+    def columns(self) -> int:
+        """How wide a table may be."""
+        return self._width() if self._width else _MOST_COLUMNS
+
     def _columns(self) -> int | None:
         """How wide prose may be; None: as wide as it is."""
         return None if self._width is None else min(self._width(), _MOST_COLUMNS)

@@ -1,6 +1,7 @@
 """A turn as a person watches it: trace events in, lines on the screen out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
@@ -74,6 +75,16 @@ class Story:
         shown = _KINDS.get(event.get("kind", ""))
         if shown is not None:
             shown(self, event)
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Within, the person sees what is waited for, if it takes a while."""
+        self._waiting, self._since = what, monotonic()
+        try:
+            yield
+        finally:
+            self._waiting = ""
+            self._screen.status("")
 
     def tick(self) -> None:
         if self._waiting:

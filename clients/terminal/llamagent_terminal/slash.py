@@ -59,7 +59,10 @@ def _call(session: Session, typed: Typed) -> None:
     elif name == "delete_session" and can_ask() and not _agrees(session, f"Delete conversation {given['ref']}?"):
         session.screen.line(Span("nothing was deleted", Style.DIM))
     else:
-        result = session.command(name, **given)
+        with session.story.waiting(f"/{typed.row.word}"):
+            result = session.command(name, **given)
+        if name == "undo_turn":
+            session.desk.begin_turn()  # what it took back is nothing that a retry could take back
         report.show(session.screen, name, result if isinstance(result, Mapping) else {})
 
 

@@ -14,6 +14,7 @@ from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.app import reports
 from llamagent_server.app.asides import Aside, told
 from llamagent_server.app.bars import OpenBar, shown
 from llamagent_server.app.completion import Words, completions, wanted
@@ -21,7 +22,6 @@ from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
 from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
-from llamagent_server.app.reports import config_report, context_note, model_note, model_rows, proposed, session_rows
 from llamagent_server.app.secret_files import SecretFiles
 from llamagent_server.app.setting_up import set_up
 from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, taken_back, undo
@@ -271,12 +271,12 @@ class App:
         return done
 
     async def config(self) -> results.ConfigReport:
-        return config_report(self._grounds.loaded, self._grounds.problems())
+        return reports.config_report(self._grounds.loaded, self._grounds.problems())
 
     async def models(self) -> results.Models:
         listed = await self._models.current().list_models()
-        rows = model_rows(listed, self.settings.model)
-        return results.Models(rows, proposed(self.settings.provider, listed))
+        rows = reports.model_rows(listed, self.settings.model)
+        return results.Models(rows, reports.proposed(self.settings.provider, listed))
 
     async def pull_model(self, name: str, *, open_bar: OpenBar | None = None) -> results.ModelPulled:
         """Have Ollama fetch a model, after a yes. Raises BadArgument, ModelError."""
@@ -286,14 +286,16 @@ class App:
 
     async def set_model(self, value: str) -> results.Changed:
         changed = self._grounds.set_for_session("model", value)
-        return replace(changed, note=model_note(self.settings.provider, value, await self._models.listed_soon()))
+        return replace(
+            changed, note=reports.model_note(self.settings.provider, value, await self._models.listed_soon())
+        )
 
     async def set_temperature(self, value: float) -> results.Changed:
         return self._grounds.set_for_session("temperature", value)
 
     async def set_num_ctx(self, value: int) -> results.Changed:
         changed = self._grounds.set_for_session("num_ctx", value)
-        return replace(changed, note=context_note(self.settings.provider, changed))
+        return replace(changed, note=reports.context_note(self.settings.provider, changed))
 
     async def allow(self, prefix: str | None, revoke: bool) -> results.Allowed:
         return self._grounds.allow(prefix, revoke=revoke)
@@ -306,10 +308,11 @@ class App:
     async def sessions(self) -> results.Sessions:
         await self._grounds.settle(listing=True)
         current = self._conversations.current
-        return results.Sessions(session_rows(self._grounds.store().sessions(), current.id if current else None))
+        return results.Sessions(reports.session_rows(self._grounds.store().sessions(), current.id if current else None))
 
     async def export(self, session: str | None, format: str) -> results.Exported:  # noqa: A002 - its name on the wire
-        if session is None and self._conversations.current is None:
+        current = self._conversations.current
+        if session is None and (current is None or not current.session.messages):
             raise BadArgument("There is nothing to export yet: no conversation has begun.")
         name = session or self._known(None).id
         stored = self._grounds.store().read(name)
@@ -341,10 +344,4 @@ class App:
         return next((row for row in (await self.sessions()).sessions if row.id == session), None)
 
     async def _id(self, ref: int | str) -> str:
-        rows = (await self.sessions()).sessions
-        if isinstance(ref, str) and not ref.isdecimal():
-            return ref
-        number = int(ref)
-        if not 1 <= number <= len(rows):
-            raise BadArgument(f"There is no conversation number {number}: there are {len(rows)}.")
-        return rows[number - 1].id
+        return reports.meant((await self.sessions()).sessions, ref)

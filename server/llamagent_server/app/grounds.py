@@ -156,7 +156,7 @@ class Grounds:
             raise BadArgument(f"{folder} is no folder.", hint="Name the folder by its full path.")
         seen = None
         if self._folder is not None and real(path) == real(self._folder.path):
-            self._brought = await self._look(await self._read_notes())
+            self._brought = await self._look(await self._read_notes(trusting=trusted))
             seen = brought.digests(self._brought)
         self._trust.set_trusted(path, trusted, seen)
         self._answer = None
@@ -245,9 +245,10 @@ class Grounds:
 
     # --- Notes, skills, conversations ------------------------------------------------------------------------------
 
-    async def _read_notes(self) -> str:
-        """The AGENTS.md of the folder as the editor shows it, as far as a prompt has room for it."""
-        if self._folder is None or self.trusted is False:
+    async def _read_notes(self, *, trusting: bool = False) -> str:
+        """The AGENTS.md of the folder as the editor shows it, as far as a prompt has room for it. Of a folder that is
+        not trusted it is read only for who is about to trust it."""
+        if self._folder is None or (self.trusted is False and not trusting):
             return ""
         workspace = self._workspace()
         several = len(workspace.folders) > 1

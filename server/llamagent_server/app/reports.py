@@ -6,6 +6,7 @@ from dataclasses import fields
 from llamagent_server.agent import results
 from llamagent_server.agent.ports import ModelInfo
 from llamagent_server.core.messages import Json
+from llamagent_server.errors import BadArgument
 from llamagent_server.processes.memory import total_memory
 from llamagent_server.providers.ollama import full_name
 from llamagent_server.providers.suggestions import suggested
@@ -70,6 +71,19 @@ def session_rows(stored: Iterable[StoredSession], current: str | None) -> tuple[
         )
         for row in stored
     )
+
+
+def meant(rows: Sequence[results.SessionRow], ref: int | str) -> str:
+    """The id of the conversation that a person means by its number in the list, from 1, or by its id. Raises
+    BadArgument."""
+    if isinstance(ref, str) and not ref.isdecimal():
+        return ref
+    number = int(ref)
+    if not rows:
+        raise BadArgument("No conversation is stored here.")
+    if not 1 <= number <= len(rows):
+        raise BadArgument(f"There is no conversation number {number}: there are {len(rows)}.")
+    return rows[number - 1].id
 
 
 def _plain(value: object) -> Json:
