@@ -6,6 +6,7 @@ from typing import Any
 
 from llamagent_terminal.screen import Screen, Span, Style, clipped
 from llamagent_terminal.show import HARNESS, say
+from llamagent_terminal.visible import prose
 
 _LEAST_TITLE = 24  # columns
 
@@ -58,7 +59,7 @@ def _sessions(screen: Screen, result: Result) -> None:
         when = row["updated"][:16].replace("T", " ")
         facts = f"  {row['messages']} messages, {row['model']}{marks}"
         room = max(screen.columns - len(f"{number:>3}  {when}  {facts}") - 1, _LEAST_TITLE)
-        screen.line(f"{number:>3}  {when}  {clipped(row['title'] or row['id'], room)}", Span(facts, Style.DIM))
+        screen.line(f"{number:>3}  {when}  {clipped(prose(row['title'] or row['id']), room)}", Span(facts, Style.DIM))
 
 
 def _resumed(screen: Screen, result: Result) -> None:
