@@ -54,6 +54,7 @@ class App:
         self._grounds = Grounds(connection, lambda: self.workspace)
         self.workspace = ProjectWorkspace(connection.folders, connection.buffers, ripgrep=self.settings.ripgrep)
         self._models = Models(lambda: self.settings)
+        self.may_not_see = SecretFiles(self.workspace, connection.ask_secret).refusal
         runner = ShellRunner(lambda: self.settings, self.workspace.reach)
         self.command_place = runner.place
         self._ports = Ports(
@@ -69,7 +70,7 @@ class App:
             prepare=self._prepare,
             command_place=runner.place,
             memory=FileRoads(),
-            unseen=SecretFiles(self.workspace, connection.ask_secret).refusal,
+            unseen=self.may_not_see,
         )
         self._conversations = Conversations(
             self._ports, self._grounds.store, connection.listener, connection.on_queue, connection.say

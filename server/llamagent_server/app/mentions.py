@@ -1,14 +1,18 @@
 """What the person mentions with `@` in a prompt, read as they see it: files, some of their lines, folders."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from llamagent_server.agent.prompt import Attachment
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.mentions import Mention, mentions
 from llamagent_server.tools.folding import folded
 from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
+
+# Why the model may not see what is at a path, None where it may; it may ask the person.
+MayNotSee: TypeAlias = Callable[[str], Awaitable[str | None]]
 
 MOST = 20
 FOLDER_CHARS = 4_000
@@ -22,17 +26,22 @@ class Unread:
     words: str
 
 
-async def mentioned(text: str, workspace: ProjectWorkspace) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
-    """What `text` mentions, and what is to be said of mentions that could not be read."""
+async def mentioned(
+    text: str, workspace: ProjectWorkspace, may_not_see: MayNotSee
+) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+    """What `text` mentions, and what is to be said of mentions that could not be read. The words may be somebody
+    else's, of a comment for instance: what holds keys is read after the person's yes only."""
     found = mentions(text)
-    read = await asyncio.gather(*(_read(mention, workspace) for mention in found[:MOST]))
+    read = await asyncio.gather(*(_read(mention, workspace, may_not_see) for mention in found[:MOST]))
     unread = [item.words for item in read if isinstance(item, Unread)]
     if len(found) > MOST:
         unread.append(f"Only the first {MOST} mentions were read; there are {len(found)}.")
     return tuple(item for item in read if isinstance(item, Attachment)), tuple(unread)
 
 
-async def _read(mention: Mention, workspace: ProjectWorkspace) -> Attachment | Unread:
+async def _read(mention: Mention, workspace: ProjectWorkspace, may_not_see: MayNotSee) -> Attachment | Unread:
+    if await may_not_see(mention.path) is not None:
+        return Unread(f"{mention.written} was not read: it may hold keys or passwords.")
     if mention.first is not None and mention.last is not None and mention.last < mention.first:
         return Unread(f"{mention.written} was not read: its last line is before its first.")
     snapshot = await workspace.read(mention.path)

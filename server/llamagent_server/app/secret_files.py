@@ -1,5 +1,6 @@
 """Files with keys in them: the person is asked once for each before the model sees what is in it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from llamagent_server.core.secrets import secret
@@ -18,6 +19,7 @@ class SecretFiles:
         self._workspace = workspace
         self._ask = ask
         self._answers: dict[str, bool] = {}
+        self._asking = asyncio.Lock()
 
     async def refusal(self, path: str) -> str | None:
         """Why the model may not see the file that `path` names; None where it may. By whatever link it is named, what
@@ -31,6 +33,7 @@ class SecretFiles:
             parts, name = tuple(path.replace("\\", "/").split("/")), path
         if not secret(parts):
             return None
-        if name not in self._answers:
-            self._answers[name] = await self._ask(name)
+        async with self._asking:  # one file may be named twice at once
+            if name not in self._answers:
+                self._answers[name] = await self._ask(name)
         return None if self._answers[name] else REFUSED.format(path=name)

@@ -80,7 +80,7 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
             await attachment(item, document, app.workspace, session.client.encoding)
             for item, document in zip(asked.context, seen, strict=True)
         ]
-        named, unread = await mentioned(asked.text, app.workspace)
+        named, unread = await mentioned(asked.text, app.workspace, app.may_not_see)
         turn = app.start_turn(
             asked.text,
             session=asked.session,
@@ -98,7 +98,7 @@ async def _ask(session: EditorSession, asked: wire.Ask, token: Token | None) -> 
 
 async def _retry(session: EditorSession, asked: wire.Retry, token: Token | None) -> TurnResult:
     app = await session.app()
-    named, unread = await mentioned(asked.text or "", app.workspace)
+    named, unread = await mentioned(asked.text or "", app.workspace, app.may_not_see)
     words = NewWords(asked.text, named, unread) if asked.text is not None else None
     begun = await app.retry(asked.session, asked.turn, words, undo=asked.undo)
     return begun if isinstance(begun, TurnResult) else await _result(session, begun, token)
