@@ -25,8 +25,11 @@ p { color: var(--dim); margin: .2rem 0 1rem; max-width: 46rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 .scroll { overflow-x: auto; }
 th, td { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--dim); font-weight: 500; white-space: nowrap; } td.number { white-space: nowrap; }
-.grid td { text-align: center; padding: .25rem .5rem; } .grid th:first-child, .grid td:first-child { text-align: left; }
+th { color: var(--dim); font-weight: 500; vertical-align: bottom; } td.number { white-space: nowrap; }
+td.name { min-width: 9rem; max-width: 16rem; overflow-wrap: anywhere; }
+.grid th, .grid td { text-align: center; padding: .25rem .5rem; }
+.grid th { min-width: 6rem; max-width: 11rem; overflow-wrap: anywhere; }
+.grid th:first-child, .grid td:first-child { text-align: left; padding-left: 0; white-space: nowrap; }
 .all { color: var(--good); font-weight: 600; } .none { color: var(--bad); } .some { color: var(--b); }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
 svg .dim { fill: var(--dim); font-size: 12px; } svg .axis { stroke: var(--line); }
@@ -58,7 +61,15 @@ def _section(title: str, words: str, content: str) -> str:
 
 
 def _scores(found: Sequence[Score]) -> str:
-    return _table("", heads(), ([f'<td class="number">{escape(cell)}</td>' for cell in cells(one)] for one in found))
+    return _table("", heads(), (_score(*cells(one)) for one in found))
+
+
+def _score(model: str, *numbers: str) -> list[str]:
+    return [_name(model), *(f'<td class="number">{escape(number)}</td>' for number in numbers)]
+
+
+def _name(model: str) -> str:
+    return f'<td class="name">{escape(model)}</td>'
 
 
 def _grid(attempts: Sequence[Attempt], models: Sequence[str]) -> str:
@@ -77,10 +88,14 @@ def _failures(attempts: Sequence[Attempt]) -> str:
     failed = [one for one in attempts if not one.solved]
     if not failed:
         return "<p>Nothing failed.</p>"
-    values = ((one.case.model, one.case.task, str(one.case.run), one.reason) for one in failed)
-    return _table(
-        "", ("model", "task", "run", "reason"), ([f"<td>{escape(text)}</td>" for text in row] for row in values)
+    runs: dict[tuple[str, str, str], list[str]] = {}  # of a model, a task and a reason
+    for one in failed:
+        runs.setdefault((one.case.model, one.case.task, one.reason), []).append(str(one.case.run))
+    rows = (
+        [_name(model), *(f"<td>{escape(text)}</td>" for text in (task, ", ".join(which), reason))]
+        for (model, task, reason), which in runs.items()
     )
+    return _table("", ("model", "task", "runs", "reason"), rows)
 
 
 def _table(kind: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

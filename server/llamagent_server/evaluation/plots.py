@@ -6,7 +6,8 @@ from html import escape
 from llamagent_server.evaluation.attempts import Attempt
 from llamagent_server.evaluation.scores import Score
 
-_WIDTH, _LEFT, _RIGHT, _ROW = 960, 220, 70, 34
+_WIDTH, _LEFT, _RIGHT, _ROW = 960, 250, 70, 34
+_LABEL = 30  # characters
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _MET = (("malformed", "--a"), ("recovered", "--b"), ("missed_edits", "--c"), ("loops", "--d"))
 
@@ -66,8 +67,9 @@ def _x(share: float) -> float:
 
 
 def _label(text: str, y: float) -> str:
-    shown = text if len(text) <= 32 else text[:31] + "…"
-    return f'<text x="0" y="{y + 13}">{escape(shown)}</text>'
+    """Of a long name the beginning and the end: there stand who made it, and what tells it from its like."""
+    shown = text if len(text) <= _LABEL else f"{text[: _LABEL // 2 - 1]}…{text[-_LABEL // 2 :]}"
+    return f'<text x="0" y="{y + 13}">{escape(shown)}<title>{escape(text)}</title></text>'
 
 
 def _bar(x: float, y: float, width: float, colour: str) -> str:
@@ -103,12 +105,12 @@ def _svg(parts: Sequence[str], rows: int, title: str, *, axis: bool = True) -> s
 
 
 def _round_up(value: float) -> float:
-    """The next 1, 2, 4 or 8 times a power of ten: marks at its quarters are short numbers."""
+    """The next of some numbers times a power of ten whose quarters are short to write."""
     scale = 1.0
     while scale > value:
         scale /= 10
     while True:
-        for step in (1, 2, 4, 8):
+        for step in (1, 1.2, 1.6, 2, 3, 4, 6, 8):
             if step * scale >= value:
                 return step * scale
         scale *= 10
