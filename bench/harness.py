@@ -10,6 +10,7 @@
 
 import json
 import math
+import os
 import platform
 import statistics
 import sys
@@ -19,6 +20,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+# An installed program is compiled already: without this each start of ours would compile what was changed last.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 RESULTS = Path(__file__).parent / "results"
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}

@@ -366,6 +366,21 @@ def importable() -> list[str]:
     return [module.dotted for module in everything() if module.path.stem != "__main__"]
 
 
+_UNTIL_THE_FIRST_REPLY = """
+import sys
+import llamagent_server.cli, llamagent_server.lsp.main
+late = ("agent", "app", "evaluation", "providers", "store", "tools", "workspace")
+print(*sorted(name for name in sys.modules if name.split(".")[:1] == ["llamagent_server"] and name.split(".")[1:2] and
+    name.split(".")[1] in late or name == "llamagent_server.core.events"))
+"""
+
+
+def test_an_editor_waits_for_the_edge_alone() -> None:
+    """What is imported before the reply to `initialize`; the rest comes while the editor reads it."""
+    done = subprocess.run([sys.executable, "-c", _UNTIL_THE_FIRST_REPLY], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 def test_importing_prints_and_creates_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

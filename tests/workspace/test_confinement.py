@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from llamagent_server.core.unseen import shown
 from llamagent_server.workspace import Folder, PathProblem, ProblemKind, Purpose, Resolved
 from llamagent_server.workspace.confinement import resolve, unique_names
-from llamagent_server.workspace.names import protected, shown
+from llamagent_server.workspace.names import protected
 from tests.workspace.projects import Project
 
 unix = pytest.mark.skipif(os.name == "nt", reason="only on Unix")

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 Say = Callable[[str], str]
 
@@ -105,6 +104,9 @@ def _made(known: Mapping[str, str]) -> Catalogue:
 
 
 def _po(spoken: str) -> str:
+    # Here and not at the top: most people are spoken to in English, which is in no file.
+    from importlib.resources import files
+
     return files("llamagent_server").joinpath(f"lsp/locale/{spoken}.po").read_text(encoding="utf-8")
 
 

@@ -26,7 +26,7 @@ from pygls.server import JsonRPCServer
 
 from llamagent_server.core.messages import Json
 from llamagent_server.errors import BadArgument
-from llamagent_server.lsp import speech, visible
+from llamagent_server.lsp import visible
 from llamagent_server.lsp.catalogue import Say
 from llamagent_server.lsp.errors import (
     INVALID_REQUEST,
@@ -197,6 +197,9 @@ class StrictProtocol(LanguageServerProtocol):
             self._send_error(message_id, error_of(problem))
 
     def _send_error(self, message_id: MessageId | None, error: dict[str, Json]) -> None:
+        # Here and not at the top: it knows all events, and the first reply need not wait for them.
+        from llamagent_server.lsp import speech
+
         self._send_data({"jsonrpc": "2.0", "id": message_id, "error": _shown(speech.error(self.say, error))})
 
     def _send_data(self, data: Any, *, for_show: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from llamagent_server.workspace.names import UNSEEN, escaped, shown
+from llamagent_server.core.unseen import UNSEEN, escaped, shown
 
 # Controls (terminal escapes among them), formats (bidi and zero-width characters), lone surrogates, private use, and
 # the separators that some editors break lines at.

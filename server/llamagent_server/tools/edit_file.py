@@ -6,12 +6,12 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.edits import EditProblem, replace
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.core.unseen import shown
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.pending import read_for_edit
 from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.tools.write_file import created
 from llamagent_server.workspace import NewFile, PathProblem, ProblemKind, ProjectWorkspace
-from llamagent_server.workspace.names import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from llamagent_server.workspace.names import shown
+from llamagent_server.core.unseen import shown
 
 
 @dataclass(slots=True)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
+from llamagent_server.core.unseen import shown
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.folding import folded
 from llamagent_server.tools.specs import problem, room_for, tool_spec
 from llamagent_server.workspace import PathProblem, ProjectWorkspace
-from llamagent_server.workspace.names import shown
 
 _SAMPLE = 200  # names that are measured
 _NOTES = 200

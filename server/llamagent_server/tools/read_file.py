@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.messages import JsonObject
+from llamagent_server.core.unseen import shown
 from llamagent_server.tools.specs import problem, refused, room_for, tool_spec
 from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
-from llamagent_server.workspace.names import shown
 
 _FRAME = 200  # characters for the header and the note at the end
 _SMALLEST = 400

@@ -5,10 +5,10 @@ from itertools import groupby
 
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
+from llamagent_server.core.unseen import shown
 from llamagent_server.tools.specs import problem, refused, room_for, tool_spec, unusable
 from llamagent_server.workspace import FoundLine, PathProblem, ProjectWorkspace, Search
 from llamagent_server.workspace.found import MAX_HITS_PER_FILE
-from llamagent_server.workspace.names import shown
 
 _SAMPLE = 100  # hits whose text is measured
 _NOTES = 250

@@ -8,11 +8,11 @@ from llamagent_server.core.edits import EditProblem, rewrite
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.placeholders import placeholder
 from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.core.unseen import shown
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.pending import read_for_edit
 from llamagent_server.tools.specs import problem, refused, tool_spec, unusable
 from llamagent_server.workspace import NewFile, PathProblem, ProjectWorkspace, Snapshot
-from llamagent_server.workspace.names import shown
 
 EMPTY_BY_CUSTOM = frozenset(
     "__init__.py __init__.pyi py.typed .gitkeep .keep .gitignore .npmignore .nojekyll .hushlogin conftest.py".split()

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from llamagent_server.core.unseen import shown
 from llamagent_server.processes.there import is_file, is_folder
 from llamagent_server.workspace import uris
-from llamagent_server.workspace.names import fault, protected, shown
+from llamagent_server.workspace.names import fault, protected
 
 
 class Purpose(StrEnum):

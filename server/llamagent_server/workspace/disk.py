@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from llamagent_server.core.unseen import shown
 from llamagent_server.workspace.confinement import PathProblem, ProblemKind, Purpose, Resolved, missing
 from llamagent_server.workspace.decoding import NotText, Part, decode, read_part, read_whole
-from llamagent_server.workspace.names import shown
 from llamagent_server.workspace.opening import open_file
 
 READ_BYTES = 2_000_000

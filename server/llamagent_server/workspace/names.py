@@ -16,8 +16,6 @@ _PROTECTED_IN = (([".github"], "workflows"), ([".github"], "actions"), ([".forge
 _PROTECTED_ENDINGS = (".code-workspace", ".sublime-project")
 # Characters that some file systems leave out of a name before they compare it.
 _IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-# Letters and marks that look like nothing: Hangul fillers, the empty Braille pattern, variation selectors.
-UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 _LONGEST_NAME = 255
 
@@ -62,14 +60,3 @@ def protected(parts: Sequence[str]) -> str | None:
 def _plain(name: str) -> str:
     plain = _IGNORABLE.sub("", unicodedata.normalize("NFKC", name)).casefold()
     return plain.partition(":")[0].rstrip(". ")
-
-
-def shown(name: str) -> str:
-    """A name with what could act on a terminal, or not be seen, written as an escape."""
-    if name.isprintable() and not UNSEEN.search(name):
-        return name
-    return "".join(c if c.isprintable() and not UNSEEN.match(c) else escaped(c) for c in name)
-
-
-def escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from llamagent_server.core.unseen import shown
 from llamagent_server.processes.box import Reach
 from llamagent_server.processes.threads import Cancel, off_loop
 from llamagent_server.workspace import disk, guarded, searching, snapshots
@@ -13,7 +14,6 @@ from llamagent_server.workspace.confinement import unique_names as named
 from llamagent_server.workspace.decoding import Part
 from llamagent_server.workspace.engines import Engine, find_engine
 from llamagent_server.workspace.freshness import Freshness, Seen, same_text
-from llamagent_server.workspace.names import shown
 from llamagent_server.workspace.searching import Parts, Scope
 from llamagent_server.workspace.snapshots import NewFile, Snapshot, Source, View
 

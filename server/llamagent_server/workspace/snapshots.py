@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from llamagent_server.core.unseen import shown
 from llamagent_server.workspace import disk, uris
 from llamagent_server.workspace.buffers import OpenDocument
 from llamagent_server.workspace.confinement import (
@@ -18,7 +19,6 @@ from llamagent_server.workspace.confinement import (
     missing,
 )
 from llamagent_server.workspace.freshness import Freshness, Truth
-from llamagent_server.workspace.names import shown
 
 CONFLICT = "it was changed on disk while the open document has other, unsaved changes; save or revert it first"
 DELETED = "its file was deleted; this is what is still open in the editor"
