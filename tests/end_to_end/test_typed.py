@@ -51,7 +51,6 @@ def test_a_line_that_is_a_command(text: str, command: str, arguments: dict[str, 
         "//compact",
         " /compact",
         "/compact\nand go on",
-        "/",
         "/ compact",
         "/3 things",
         "/api/users returns 500",
@@ -64,7 +63,8 @@ def test_a_prompt_that_is_for_the_model(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "nearest"), [("/modle x", "model"), ("/compat", "compact"), ("/skils", "skills"), ("/frobnicate", None)]
+    ("text", "nearest"),
+    [("/modle x", "model"), ("/compat", "compact"), ("/skils", "skills"), ("/frobnicate", None), ("/", None)],
 )
 def test_a_mistyped_command_names_the_nearest(text: str, nearest: str | None) -> None:
     typed = read(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.lsp.wire import COMMANDS
-from tests.terminal.scripts import Stage, edit, ended, event, say
+from tests.terminal.scripts import Stage, edit, ended, event, replied, say
 from tests.terminal.terminals import piped
 
 GAUGE = event("context.gauge", tokens=1240, numCtx=8192, estimated=False, parts=[])
@@ -108,6 +108,7 @@ def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
         ("/clear now", "/clear takes nothing after it."),
         ("/frob", "There is no command /frob. /help lists the commands."),
         ("/ask x", "There is no command /ask."),
+        ("/", "There is no command /. /help lists the commands."),
     ],
 )
 def test_commands(stage: Stage, typed: str, shown: str) -> None:
@@ -154,6 +155,33 @@ def test_help_lists_every_command_that_can_be_typed(stage: Stage) -> None:
     assert "/untrust [FOLDER] Stop trusting a folder (this one)." in shown
     assert "/model [NAME]" in done.stdout
     assert "/quit" in done.stdout
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_lists_and_ends_of_turns_fit_the_terminal(stage: Stage, columns: int) -> None:
+    """No line is broken by the terminal in the middle of a word."""
+    arguments = {"path": "a.py", "old_text": "x" * 200}
+    failed = "a.py: old_text is not in the file, nor anything like it. Read the file and copy old_text from it."
+    script = [
+        replied("", c1=("edit_file", arguments)),
+        event("tool.returned", call="c1", name="edit_file", ok=False, content=failed, seconds=0.1, truncated=False),
+        GAUGE,
+        *ended(),
+    ]
+    terminal = stage.terminal(script, "chat", columns=columns, rows=60)
+    for typed in ("go", "/help", "/sessions"):
+        terminal.expect("› ")
+        terminal.type(f"{typed}\n")
+    terminal.expect("current")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    ours = [line for line in terminal.shown.splitlines() if not line.startswith(("llamagent in", "/"))]
+    assert max(map(len, ours)) < columns
+    shown = " ".join(" ".join(ours).split())
+    assert failed in shown
+    assert "1,240 of 8,192 tokens" in shown
+    assert "/disallow COMMAND Ask again before such commands." in shown
 
 
 def test_an_error_leaves_the_conversation_open(stage: Stage) -> None:

@@ -45,13 +45,13 @@ def test_deleting_is_asked_about_in_a_terminal(stage: Stage) -> None:
     terminal = stage.terminal(ended(), "chat")
     for answer in ("n", "y"):
         terminal.expect("› ")
-        terminal.type("/delete 2\n")
-        terminal.expect("Delete conversation 2? [y/N] ")
+        terminal.type("/delete 1\n")
+        terminal.expect('Delete conversation 1 "Make it <ESC>[31mpolite, and then tell ever…"? [y/N] ')
         terminal.type(f"{answer}\n")
     terminal.expect("› ")
     terminal.type("/quit\n")
     assert terminal.ended() == 0
-    assert commands(stage) == [("delete_session", {"ref": 2})]
+    assert [(name, given) for name, given in commands(stage) if name != "sessions"] == [("delete_session", {"ref": 1})]
 
 
 def test_retry_takes_back_the_edits_where_the_person_wants_it(stage: Stage) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from llamagent_terminal.screen import Span, Style, clipped
+from llamagent_terminal.screen import Span, Style, cells, clipped
 from llamagent_terminal.visible import code, line
 
-_MOST_COLUMNS = 100
+MOST_COLUMNS = 100
 _OUTPUT_LINES = 12
 _READ_LINES = re.compile(r" \((lines [\d-]+ of \w+|\d+ lines)\)$")  # as read_file heads what it gives
 
@@ -20,12 +20,13 @@ class Call:
     arguments: Mapping[str, Any]
 
 
-def call_line(call: Call) -> tuple[Span | str, ...]:
-    """What the model wants: a command in full, anything else shortened."""
+def call_line(call: Call, columns: int = MOST_COLUMNS) -> tuple[Span | str, ...]:
+    """What the model wants: a command in full, anything else shortened to `columns`."""
     if call.name == "run_command":
         return (f"$ {line(str(call.arguments.get('command', '')))}",)
     words = " ".join(_argument(key, value) for key, value in call.arguments.items())
-    return (line(call.name), " ", clipped(words, _MOST_COLUMNS))
+    name = line(call.name)
+    return (name, " ", clipped(words, columns - cells(name) - 1))
 
 
 def _argument(key: str, value: object) -> str:
@@ -44,7 +45,7 @@ def result_lines(call: Call, event: Mapping[str, Any]) -> Iterator[Span]:
         yield from _shortened(lines, Style.ERROR)
     elif call.name == "run_command":
         yield from _shortened(lines, Style.DIM)
-    elif len(lines) == 1 and len(lines[0]) <= _MOST_COLUMNS:
+    elif len(lines) == 1 and len(lines[0]) <= MOST_COLUMNS:
         yield Span(code(lines[0]), Style.DIM)
     else:
         more = ", cut short" if event.get("truncated") else ""

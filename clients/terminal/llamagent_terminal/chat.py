@@ -24,9 +24,7 @@ def chat(options: Options) -> int:
     screen = make_screen(sys.stdout)
     try:
         with opened(options, View(screen, asking_screen())) as session, _history():
-            screen.line(
-                Span(f"llamagent in {options.folder}", Style.BOLD), "   /help lists the commands, Ctrl-D leaves"
-            )
+            _greet(screen, str(options.folder))
             if options.resume:
                 resume_newest(session)
             while (text := read_prompt(screen, session)) is not None:
@@ -40,6 +38,16 @@ def chat(options: Options) -> int:
         return say_gone(screen, gone)
     except (Quit, KeyboardInterrupt):
         return INTERRUPTED
+
+
+def _greet(screen: Screen, folder: str) -> None:
+    title, hint = f"llamagent in {folder}", "/help lists the commands, Ctrl-D leaves"
+    beside = screen.wrapped(f"{title}   {hint}", 0)
+    if len(beside) == 1:
+        screen.line(Span(title, Style.BOLD), f"   {hint}")
+    else:
+        screen.line(Span(title, Style.BOLD))
+        screen.line(hint)
 
 
 def _answer(session: Session, text: str, options: Options) -> None:

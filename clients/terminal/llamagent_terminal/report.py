@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from llamagent_terminal.screen import Screen, Span, Style, clipped
+from llamagent_terminal.screen import Screen, Span, Style, cells, clipped
 from llamagent_terminal.show import HARNESS, say
 from llamagent_terminal.visible import prose
 
-_LEAST_TITLE = 24  # columns
-
 Result = Mapping[str, Any]
+_LEAST_TITLE = 20  # columns
 
 
 def show(screen: Screen, name: str, result: Result) -> None:
@@ -58,8 +57,13 @@ def _sessions(screen: Screen, result: Result) -> None:
         marks += ", damaged" if row.get("damaged") else ""
         when = row["updated"][:16].replace("T", " ")
         facts = f"  {row['messages']} messages, {row['model']}{marks}"
-        room = max(screen.columns - len(f"{number:>3}  {when}  {facts}") - 1, _LEAST_TITLE)
-        screen.line(f"{number:>3}  {when}  {clipped(prose(row['title'] or row['id']), room)}", Span(facts, Style.DIM))
+        head = f"{number:>3}  {when}  "
+        title = prose(row["title"] or row["id"])
+        if (room := screen.columns - cells(head + facts) - 1) >= _LEAST_TITLE:
+            screen.line(head + clipped(title, room), Span(facts, Style.DIM))
+        else:
+            screen.line(head + clipped(title, screen.columns - cells(head) - 1))
+            screen.line(Span(f"   {facts}", Style.DIM))
 
 
 def _resumed(screen: Screen, result: Result) -> None:

@@ -42,7 +42,7 @@ class Desk:
     """Where questions land. `asks`: whether a person can be asked; `stop(request)`: whether a question is void.
 
     `refusals` and `consents` count the answers of the running turn; `settled` gets the calls that were refused here,
-    whose result needs no telling.
+    whose result needs no telling. `in_turn`: whether a model will read why the answer was no.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Desk:
         self.refusals = 0
         self.consents = 0
         self.edits = 0  # of these consents
-        self._in_turn = False
+        self.in_turn = False
         self._screen = screen
         self._root = root
         self._consent = consent
@@ -69,10 +69,6 @@ class Desk:
 
     def begin_turn(self) -> None:
         self.refusals = self.consents = self.edits = 0
-        self._in_turn = True
-
-    def end_turn(self) -> None:
-        self._in_turn = False
 
     # --- Edits
 
@@ -175,7 +171,7 @@ class Desk:
             return self._stop(request)
 
         answer = prompt.yes_or_no(self._screen, question, stop, more=more)
-        explains = answer is Answer.NO and self._in_turn
+        explains = answer is Answer.NO and self.in_turn
         return answer, prompt.reason(self._screen, stop) if explains else None
 
 

@@ -38,6 +38,7 @@ _MARKER = re.compile(r"[-*+•]|\d{1,3}[.)]")
 _FENCE = ("```", "~~~")
 _MOST_INDENT = 24
 _MOST_COLUMNS = 100  # longer lines are hard to read
+_LEAST_BESIDE = 24  # columns; in fewer nothing can be read
 
 
 class Screen:
@@ -68,6 +69,21 @@ class Screen:
             return lines
         columns = max(limit - indent - 1, 20)
         return [part for line in lines for part in wrap(line, columns, break_on_hyphens=False) or [""]]
+
+    def row(self, lead: Span, columns: int, text: str) -> None:
+        """`lead`, two columns in and `columns` wide, and `text` beside it; below it where the screen is narrow."""
+        indent = columns + 4
+        narrow = self._width is not None and self._width() - indent < _LEAST_BESIDE
+        if narrow:
+            self.line("  ", lead)
+            indent = 6
+        first, *more = self.wrapped(text, indent)
+        if narrow:
+            more.insert(0, first)
+        else:
+            self.line("  ", Span(lead.text.ljust(columns), lead.style), "  ", first)
+        for part in more:
+            self.line(" " * indent, part)
 
     def prompt(self, *spans: Span | str) -> None:
         """The beginning of a line that the person ends."""

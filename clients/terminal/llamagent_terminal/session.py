@@ -105,6 +105,7 @@ class Session:
     def turn(self, name: str, /, **arguments: object) -> Mapping[str, Any]:
         """The result of a command that is a turn: `ask` or `retry`."""
         self.desk.begin_turn()
+        self.desk.in_turn = True
         cancel = _execute("cancel", {})
         try:
             result = self.request(
@@ -113,7 +114,7 @@ class Session:
                 cancel=lambda: self._daemon.request("workspace/executeCommand", cancel),
             )
         finally:
-            self.desk.end_turn()
+            self.desk.in_turn = False
         return result if isinstance(result, Mapping) else {}
 
     def request(self, method: str, params: object, *, cancel: Callable[[], object] | None = None) -> Any:

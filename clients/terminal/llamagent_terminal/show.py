@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
 
-from llamagent_terminal.calls import Call, call_line, result_lines
+from llamagent_terminal.calls import MOST_COLUMNS, Call, call_line, result_lines
 from llamagent_terminal.screen import Screen, Span, Style
 
 
@@ -147,7 +147,7 @@ class Story:
         call = self._calls.get(id_)
         if call is not None and id_ not in self._announced:
             self._announced.add(id_)
-            head(self._screen, TOOL, *call_line(call))
+            head(self._screen, TOOL, *call_line(call, min(self._screen.columns - _TEXT_COLUMN - 1, MOST_COLUMNS)))
 
     def _returned(self, event: Mapping[str, Any]) -> None:
         self._waiting = ""
@@ -156,8 +156,11 @@ class Story:
         if event["name"] != "run_command":
             self._announce(event["call"])
         call = self._calls.get(event["call"], Call(event["name"], {}))
-        for line in result_lines(call, event):
-            self._screen.line("  ", line)
+        for span in result_lines(call, event):
+            # What a command wrote stays as it is; our own words are wrapped.
+            lines = [span.text] if event["name"] == "run_command" else self._screen.wrapped(span.text, 2)
+            for text in lines:
+                self._screen.line("  ", Span(text, span.style))
 
     def _proposed(self, event: Mapping[str, Any]) -> None:
         self._waiting = ""
@@ -187,7 +190,8 @@ class Story:
         facts = [words, steps, f"{event['seconds']:.1f} s"]
         if self.tokens is not None:
             facts.append(f"{self.tokens[0]:,} of {self.tokens[1]:,} tokens")
-        self._screen.line(Span((" · " if self._screen.unicode else ", ").join(facts), Style.DIM))
+        for text in self._screen.wrapped((" · " if self._screen.unicode else ", ").join(facts), 0):
+            self._screen.line(Span(text, Style.DIM))
 
 
 _KINDS = {

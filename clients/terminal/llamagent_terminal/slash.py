@@ -7,11 +7,13 @@ from llamagent_server.lsp.wire import COMMANDS
 from llamagent_server.lsp.wire_slash import WORDS, Mistyped, Typed, Word, read
 from llamagent_terminal import prompt, report
 from llamagent_terminal.prompt import Answer
-from llamagent_terminal.screen import Screen, Span, Style
+from llamagent_terminal.screen import Screen, Span, Style, clipped
 from llamagent_terminal.session import Session
 from llamagent_terminal.show import ERROR, say
 from llamagent_terminal.terminal import can_ask
+from llamagent_terminal.visible import line
 
+_TITLE_COLUMNS = 44
 _HIDDEN = frozenset({"cancel"})  # while a turn runs nothing is read
 
 
@@ -41,8 +43,9 @@ def _help(screen: Screen) -> None:
     rows = [(row.form, row.help or helps[row.command]) for row in _rows()] + [("/quit", "Leave (also Ctrl-D).")]
     widest = max(len(form) for form, _ in rows)
     for form, words in rows:
-        screen.line("  ", Span(form.ljust(widest), Style.MODEL), "  ", words)
-    screen.line(Span('  A line that ends in \\ goes on; """ begins and ends a text of several lines.', Style.DIM))
+        screen.row(Span(form, Style.MODEL), widest, words)
+    for text in screen.wrapped('A line that ends in \\ goes on; """ begins and ends a text of several lines.', 2):
+        screen.line(Span(f"  {text}", Style.DIM))
 
 
 def _rows() -> list[Word]:
@@ -56,7 +59,7 @@ def _call(session: Session, typed: Typed) -> None:
     if name == "retry":
         undo = bool(session.desk.edits) and _agrees(session, "Take back what the turn changed, first?")
         session.turn("retry", **given, undo=undo)
-    elif name == "delete_session" and can_ask() and not _agrees(session, f"Delete conversation {given['ref']}?"):
+    elif name == "delete_session" and can_ask() and not _agrees(session, f"Delete {_title(session, given['ref'])}?"):
         session.screen.line(Span("nothing was deleted", Style.DIM))
     else:
         with session.story.waiting(f"/{typed.row.word}"):
@@ -64,6 +67,14 @@ def _call(session: Session, typed: Typed) -> None:
         if name == "undo_turn":
             session.desk.begin_turn()  # what it took back is nothing that a retry could take back
         report.show(session.screen, name, result if isinstance(result, Mapping) else {})
+
+
+def _title(session: Session, ref: object) -> str:
+    """What a person knows conversation `ref` by. That there is none such is the daemon's to say."""
+    rows = session.command("sessions")["sessions"]
+    known = [row for number, row in enumerate(rows, 1) if ref in (number, row["id"])]
+    title = f' "{clipped(line(known[0]["title"]), _TITLE_COLUMNS)}"' if known and known[0]["title"] else ""
+    return f"conversation {ref}{title}"
 
 
 def _agrees(session: Session, question: str) -> bool:

@@ -130,6 +130,8 @@ class Mistyped:
 
 def read(text: str) -> Typed | Mistyped | None:
     """The command that `text` is, None where it is words for the model."""
+    if text.rstrip() == "/":
+        return Mistyped("", None)
     found = _FORM.fullmatch(text)
     if found is None:
         return None
