@@ -41,7 +41,7 @@ export function rowOf(event: TraceEvent): HTMLElement | null {
     case "turn.ended":
       return ended(event);
     case "notice":
-      return row("harness", event.level, visible(event.text));
+      return row("harness", event.level, el("div", { class: "text", text: visible(event.text) }));
     default:
       return null;
   }
