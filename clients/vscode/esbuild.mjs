@@ -57,6 +57,7 @@ if (tests) {
     entryPoints: [
       "test/shots.ts",
       "test/hostrun.ts",
+      "test/panelbench.ts",
       "test/host/index.ts",
       "test/host/suite.ts",
       "test/clicks/suite.ts",

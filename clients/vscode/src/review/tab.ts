@@ -4,12 +4,13 @@ import * as vscode from "vscode";
 
 import type { Proposal } from "./proposal";
 
-const LONGEST_NOTE = 60;
+const LONGEST_NOTE = 40;
 
 /** The files, and what the person should know of the change: the daemon's label ends with it, in brackets. */
 export function tabTitle({ label, files }: Proposal): string {
   const title = vscode.l10n.t("Review: {0}", files.map((file) => file.name).join(", "));
-  const note = / \(([^()]+)\)$/.exec(label)?.[1];
+  const notes = / \(([^()]+)\)$/.exec(label)?.[1]?.split("; ");
+  const note = notes?.sort((one, other) => one.length - other.length).join("; "); // so that most of them fit
   if (note === undefined) {
     return title;
   }

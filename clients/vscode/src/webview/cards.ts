@@ -35,7 +35,7 @@ export class Cards {
     const head = files.length === 1 ? t("Proposed edit") : t("Proposed edit of {0} files", files.length);
     const rows = el("ul", { class: "files" }, ...files.map(fileRow));
     const open = diff.split("\n").length <= FOLD_OVER_LINES;
-    const body = fold(t("Diff"), diffBlock(diff, { names: files.length > 1 }), { open });
+    const body = fold(t("Diff"), () => diffBlock(diff, { names: files.length > 1 }), { open });
     return this.review(reviewId, head, rows, body, files.length);
   }
 
@@ -48,11 +48,12 @@ export class Cards {
     const words = reason === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}: ${visible(reason)}`;
     review.status.textContent = words;
     review.card.classList.add("decided", outcome);
-    if (review.diff !== null) {
+    if (review.diff !== null && diff !== undefined && diff !== "") {
+      const kept = fold(t("Diff"), () => diffBlock(diff, { names: review.files > 1 }), { open: false });
+      review.diff.replaceWith(kept);
+      review.diff = kept;
+    } else if (review.diff !== null) {
       review.diff.open = false;
-      if (diff !== undefined && diff !== "") {
-        review.diff.lastElementChild?.replaceWith(diffBlock(diff, { names: review.files > 1 }));
-      }
     }
     return true;
   }

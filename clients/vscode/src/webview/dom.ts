@@ -39,10 +39,20 @@ export function button(label: string, click: () => void, kind = "secondary"): HT
   return el("button", { class: kind, text: label, attributes: { type: "button" }, click });
 }
 
-/** A part that folds; `open` at first or not. */
-export function fold(summary: Node | string, body: Node, state: { open: boolean }, kind = ""): HTMLDetailsElement {
-  const details = el("details", { class: kind }, el("summary", {}, summary), body);
-  details.open = state.open;
+/** A part that folds; `open` at first or not. What is inside is made when it is first unfolded. */
+export function fold(
+  summary: Node | string,
+  body: () => Node,
+  state: { open: boolean },
+  kind = "",
+): HTMLDetailsElement {
+  const details = el("details", { class: kind }, el("summary", {}, summary));
+  if (state.open) {
+    details.append(body());
+    details.open = true;
+  } else {
+    details.addEventListener("toggle", () => details.append(body()), { once: true });
+  }
   return details;
 }
 
@@ -59,7 +69,10 @@ export function seconds(value: number): string {
   return t("{0} min {1} s", Math.floor(value / 60), Math.round(value % 60));
 }
 
+let numbers: Intl.NumberFormat | undefined;
+
 /** A number as the person's language writes it. */
 export function number(value: number): string {
-  return value.toLocaleString(document.documentElement.lang);
+  numbers ??= new Intl.NumberFormat(document.documentElement.lang);
+  return numbers.format(value);
 }

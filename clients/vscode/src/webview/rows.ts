@@ -80,7 +80,7 @@ function returned(event: EventOf<"tool.returned">): HTMLElement {
   if (event.content === "") {
     return row("tool", kind, summary);
   }
-  const output = scrollable("output", t("Output of {0}", event.name), visible(event.content));
+  const output = (): HTMLElement => scrollable("output", t("Output of {0}", event.name), visible(event.content));
   const open = event.content.split("\n").length <= FOLD_OVER_LINES;
   return row("tool", kind, fold(summary, output, { open }));
 }

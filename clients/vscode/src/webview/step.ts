@@ -16,6 +16,8 @@ export class Step {
   private readonly state = el("span", { class: "state" });
   private readonly parts = el("div", { class: "parts" });
   private readonly details: HTMLDetailsElement;
+  /** The parts that nobody has looked at yet; null from then on. */
+  private folded: (() => HTMLElement)[] | null = [];
   readonly element: HTMLElement;
 
   constructor(call: ToolCall) {
@@ -23,11 +25,12 @@ export class Step {
     const name = el("code", {}, el("b", { text: visible(call.name) }), about === "" ? "" : ` ${visible(about)}`);
     const summary = el("summary", { title: visible(about) }, name, this.state);
     this.details = el("details", { class: "step" }, summary, this.parts);
+    this.details.addEventListener("toggle", () => this.unfold());
     this.element = labelled("model", "call", this.details);
     const given = Object.values(call.arguments);
     if (given.length > 1 || (given.length === 1 && shown(given[0]) !== about)) {
       const text = Object.entries(call.arguments).map(([key, value]) => `${key}: ${shown(value)}`);
-      this.parts.append(labelled("model", "part", scrollable("output", t("Arguments"), visible(text.join("\n")))));
+      this.add(() => labelled("model", "part", scrollable("output", t("Arguments"), visible(text.join("\n")))));
     }
   }
 
@@ -36,7 +39,7 @@ export class Step {
     if (decision === "ask") {
       return;
     }
-    this.parts.append(labelled("harness", "part", `${DECISIONS[decision] ?? decision}: ${visible(reason)}`));
+    this.add(() => labelled("harness", "part", `${DECISIONS[decision] ?? decision}: ${visible(reason)}`));
   }
 
   started(): void {
@@ -51,12 +54,32 @@ export class Step {
     ];
     this.state.textContent = head.join(" · ");
     this.element.classList.toggle("failed", !event.ok);
-    const lines = event.content.split("\n").length;
-    if (event.content !== "") {
-      const output = scrollable("output", t("Output of {0}", event.name), visible(event.content));
-      this.parts.append(labelled("tool", "part", output));
-      this.details.open = lines <= FOLD_OVER_LINES && (!event.ok || WORTH_SEEING.has(event.name));
+    if (event.content === "") {
+      return;
     }
+    this.add(() => {
+      const output = scrollable("output", t("Output of {0}", event.name), visible(event.content));
+      return labelled("tool", "part", output);
+    });
+    const short = event.content.split("\n").length <= FOLD_OVER_LINES;
+    if (short && (!event.ok || WORTH_SEEING.has(event.name))) {
+      this.unfold(); // now: what grows later would move the end out of sight
+      this.details.open = true;
+    }
+  }
+
+  private add(part: () => HTMLElement): void {
+    if (this.folded === null) {
+      this.parts.append(part());
+    } else {
+      this.folded.push(part);
+    }
+  }
+
+  private unfold(): void {
+    const parts = this.folded ?? [];
+    this.folded = null;
+    this.parts.append(...parts.map((part) => part()));
   }
 }
 

@@ -61,9 +61,14 @@ export class Trace {
   }
 
   private draw(events: readonly TraceEvent[]): void {
+    const whole = lastReplies(events);
     for (const event of events) {
-      this.drawOne(event);
+      // The pieces of a reply that is already there as a whole are not drawn.
+      if (event.kind !== "model.delta" || event.seq > (whole.get(event.turn) ?? -1)) {
+        this.drawOne(event);
+      }
     }
+    this.goesOn(events.reduce((words, event) => activityOf(event) ?? words, this.activity.textContent));
     this.hello.hidden = this.turns.size > 0;
     if (this.state !== null) {
       this.settle(this.state); // a proposal may wait before its event is drawn
@@ -110,7 +115,6 @@ export class Trace {
   private drawOne(event: TraceEvent): void {
     const turn = this.turnOf(event);
     turn.note(event);
-    this.goesOn(activityOf(event) ?? this.activity.textContent);
     if (event.kind === "model.delta") {
       turn.streamed(event);
       return;
@@ -144,6 +148,11 @@ export class Trace {
       this.activity.hidden = words === "";
     }
   }
+}
+
+function lastReplies(events: readonly TraceEvent[]): Map<string, number> {
+  const replies = events.filter(({ kind }) => kind === "model.replied");
+  return new Map(replies.map(({ turn, seq }) => [turn, seq]));
 }
 
 /** What goes on after an event; null where nothing else does than before. */

@@ -85,7 +85,7 @@ export class Turn {
   streamed({ channel, text }: EventOf<"model.delta">): void {
     if (this.stream?.channel !== channel) {
       const body = el("div", { class: "text" });
-      const element = row("model", `streaming ${channel}`, channel === "thinking" ? thinking(body) : body);
+      const element = row("model", `streaming ${channel}`, channel === "thinking" ? thinking(() => body) : body);
       this.stream = { channel, body };
       this.streaming.push(element);
       this.add(element);
@@ -141,7 +141,14 @@ export class Turn {
     this.streaming = [];
     this.stream = null;
     if (event.thinking !== undefined && event.thinking.trim() !== "") {
-      this.add(row("model", "thinking", thinking(el("div", { class: "text", text: event.thinking }))));
+      const { thinking: text } = event;
+      this.add(
+        row(
+          "model",
+          "thinking",
+          thinking(() => el("div", { class: "text", text })),
+        ),
+      );
     }
     if (event.content.trim() !== "") {
       this.add(row("model", "answer", rendered(event.content), ...cut(event)));
@@ -162,7 +169,7 @@ function titled(short: HTMLButtonElement, whole: string): HTMLButtonElement {
   return short;
 }
 
-function thinking(body: HTMLElement): HTMLElement {
+function thinking(body: () => HTMLElement): HTMLElement {
   return fold(t("Thinking"), body, { open: false }, "thoughts");
 }
 

@@ -52,7 +52,8 @@ export class Window {
       ...options.files,
       ...(options.settings === undefined ? {} : { ".vscode/settings.json": JSON.stringify(options.settings) }),
     });
-    await Promise.all([window.play(options.replies ?? [], options.models), window.load()]);
+    await window.play(options.replies ?? [], options.models); // before the daemon looks which models there are
+    await window.load();
     return window;
   }
 
