@@ -28,6 +28,7 @@ BENCHES = (
     "prompt_tokens",
     "economy",
     "neovim",
+    "vscode",
 )
 
 

@@ -3,6 +3,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
+import type { Locator } from "playwright-core";
+
 import { call, type Reply } from "./harness/fakes";
 import { Stage } from "./harness/stage";
 import type { Window } from "./harness/window";
@@ -44,7 +46,8 @@ const REPLIES: Reply[] = [
 ];
 
 /** One theme: every picture in the order in which a person meets it. */
-async function pictures(at: Window, shot: (what: string) => Promise<unknown>): Promise<void> {
+async function pictures(at: Window, shot: (what: string, only?: Locator) => Promise<unknown>): Promise<void> {
+  const panel = at.page.locator(".part.auxiliarybar");
   await at.openPanel();
   await at.panel.getByText("Ask about this folder").waitFor();
   await at.command("Welcome: Open Walkthrough");
@@ -62,10 +65,12 @@ async function pictures(at: Window, shot: (what: string) => Promise<unknown>): P
   await at.button("Accept").click();
   await at.button("Run").waitFor();
   await shot("consent");
+  await shot("consent-panel", panel);
   await at.button("Run").click();
   await at.panel.getByText("shorter", { exact: true }).waitFor();
   await at.button("Ask again").waitFor();
   await shot("panel");
+  await shot("panel-panel", panel);
   await at.prompt.pressSequentially("Now the same for @bil");
   await at.panel.getByRole("option").first().waitFor();
   await shot("completion");
@@ -92,8 +97,8 @@ async function main(folder: string, width: number, only?: string): Promise<void>
     const settings = { "workbench.colorTheme": theme };
     const files = { "billing/app.py": APP, "billing/rates.py": LONG };
     const window = await stage.open({ files, replies: REPLIES, settings, width });
-    const shot = (what: string): Promise<unknown> =>
-      window.page.screenshot({ path: join(folder, `${what}-${name}-${String(width)}.png`) });
+    const shot = (what: string, only?: Locator): Promise<unknown> =>
+      (only ?? window.page).screenshot({ path: join(folder, `${what}-${name}-${String(width)}.png`) });
     try {
       await pictures(window, shot);
     } catch (problem) {

@@ -4,16 +4,24 @@ import * as vscode from "vscode";
 
 import { UI } from "../commands";
 import type { Parts } from "../parts";
+import type { CompletionItem } from "../wire";
 import type { Panel } from "./view";
 
 /** What is typed, and the palette's command for it. The words behind it are its argument. */
 const COMMANDS: Record<string, string> = {
+  allow: "allow",
+  ask_about: "askAbout",
   cancel: "stop",
   clear: "clear",
   compact: "compact",
   config: "settings",
+  context: "context",
+  ctx: "setNumCtx",
   delete: "sessions",
   delete_session: "sessions",
+  export: "export",
+  help: "help",
+  init: "init",
   load_skill: "loadSkill",
   model: "chooseModel",
   models: "chooseModel",
@@ -21,13 +29,22 @@ const COMMANDS: Record<string, string> = {
   pull: "pullModel",
   pull_model: "pullModel",
   resume: "sessions",
+  retry: "retry",
   sessions: "sessions",
   set_model: "chooseModel",
+  set_num_ctx: "setNumCtx",
+  set_temperature: "setTemperature",
   skill: "loadSkill",
   skills: "loadSkill",
+  temp: "setTemperature",
   undo: "undoTurn",
   undo_turn: "undoTurn",
 };
+
+/** Whether a completion is of use here: a file, a name, or a command of the table. */
+export function isOfUse({ kind, label }: CompletionItem): boolean {
+  return kind !== "command" || label.slice(1) in COMMANDS;
+}
 
 /** Whether the text was meant as a command, and so is no ask. */
 export async function runTyped(parts: Parts, panel: Panel, text: string): Promise<boolean> {
