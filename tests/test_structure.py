@@ -381,6 +381,20 @@ def test_an_editor_waits_for_the_edge_alone() -> None:
     assert done.stdout == "\n"
 
 
+_SERVING = """
+import gc
+from llamagent_server import cli
+from llamagent_server.lsp import main
+main.serve_stdio = lambda options: print(gc.isenabled(), gc.get_freeze_count() > 1000) or 0
+cli.main(["serve", "--stdio"])
+"""
+
+
+def test_a_daemon_collects_garbage_but_not_among_what_it_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", _SERVING], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
 def test_importing_prints_and_creates_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
