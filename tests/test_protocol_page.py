@@ -129,7 +129,7 @@ def test_the_tools_and_their_arguments() -> None:
     described = {name: arguments.split(", ") for name, arguments in re.findall(r"`(\w+)\(([^)]*)\)`", listed)}
     for tool in make_tools(_NOTHING, _NOTHING, _NOTHING):
         properties: Any = tool.spec.parameters["properties"]
-        required: Any = tool.spec.parameters.get("required", [])
+        required: Any = tool.spec.parameters["required"]
         assert described.pop(tool.spec.name) == [name if name in required else f"{name}?" for name in properties]
     assert described == {}
 

@@ -12,9 +12,8 @@ def tool_spec(name: str, description: str, arguments: Mapping[str, str], *, opti
     """A specification; `arguments` maps each name to its JSON type. Every word of it is in every request: be short."""
     properties: dict[str, Json] = {argument: {"type": kind} for argument, kind in arguments.items()}
     required: list[Json] = [argument for argument in arguments if argument not in optional]
-    # Where nothing is required no word of it is needed.
-    parameters: dict[str, Json] = {"type": "object", "properties": properties}
-    return ToolSpec(name, description, parameters | ({"required": required} if required else {}))
+    # `required` is there even when it is empty: chat templates look into it without asking.
+    return ToolSpec(name, description, {"type": "object", "properties": properties, "required": required})
 
 
 def refused(words: str) -> ToolResult:
