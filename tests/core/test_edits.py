@@ -238,3 +238,59 @@ def test_a_rewrite_says_what_was_asked_for_but_for_line_ends(before: str, conten
 def _plain(text: str) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return text.rstrip("\n")
+
+
+# --- What the model is told, so that its next try succeeds -----------------------------------------------------------
+
+SHOP = """def total(rows):
+    result = 0
+    return sum(rows, result)
+
+
+def mean(rows):
+    result = 0
+    return sum(rows, result) / len(rows)
+"""
+
+
+def told(text: str, old: str) -> str:
+    problem = replace(text, old, "x")
+    assert isinstance(problem, EditProblem)
+    return problem.message
+
+
+def test_two_places_are_shown_with_the_lines_that_tell_them_apart() -> None:
+    assert told(SHOP, "result = 0") == (
+        "old_text is found at 2 places (lines 2, 7). Begin both old_text and new_text further up, so that only one is"
+        " meant (number: text):\n1: def total(rows):\n2:     result = 0\nor\n6: def mean(rows):\n7:     result = 0"
+    )
+
+
+def test_with_the_lines_that_were_shown_the_next_edit_finds_its_place() -> None:
+    block = told(SHOP, "result = 0").split("meant (number: text):\n")[1].split("\nor\n")[1]
+    edited = replace(SHOP, block, "def mean(rows):\n    result = 1")
+    assert isinstance(edited, Edited)
+    assert edited.after == "result = 1".join(SHOP.rsplit("result = 0", 1))
+
+
+def test_as_many_lines_above_are_shown_as_it_takes() -> None:
+    text = "a:\n  - run: x\n    name: y\nb:\n  - run: x\n    name: y\n"
+    assert told(text, "name: y").endswith(
+        "1: a:\n2:   - run: x\n3:     name: y\nor\n4: b:\n5:   - run: x\n6:     name: y"
+    )
+
+
+@pytest.mark.parametrize("text", ["a a\n", "same\n" * 40, "aa = 1\n" * 3 + "y = 2\n" + "aa = 1\n" * 3])
+def test_what_a_few_lines_above_do_not_tell_apart_is_told_without(text: str) -> None:
+    assert told(text, text.split()[0]).endswith("Add lines around it so that only one is meant.")
+
+
+def test_many_places_are_counted_and_the_first_three_shown() -> None:
+    message = told("".join(f"def f{n}():\n    pass\n" for n in range(20)), "    pass")
+    assert message.startswith("old_text is found at 20 places (lines 2, 4, 6, 8, 10, 12, 14, 16, ...).")
+    assert message.count("pass") == 3
+
+
+def test_an_empty_old_text_is_told_how_to_add_to_the_end() -> None:
+    assert told("a = 1\nb = 2\n\n", "").endswith("what is new after it:\nb = 2")
+    assert "write_file" in told("\n", "")

@@ -300,6 +300,22 @@ async def test_a_rewrite_that_drops_much_is_labelled(bench: Bench) -> None:
     assert "drops 99 lines" in change.note
 
 
+async def test_a_name_in_another_case_is_found_and_it_is_said(bench: Bench) -> None:
+    bench.project.write("shop.py", "class OrderList:\n    pass\n")
+    result = await bench.result("search_text", pattern="Orderlist")
+    assert result.content == (
+        "[No line matches 'Orderlist' as it is; in another case these do:]\nshop.py:\n1: class OrderList:"
+    )
+    assert (await bench.result("search_text", pattern="nothing")).content == "No line matches 'nothing'."
+    assert (await bench.result("search_text", pattern="OrderList")).content == "shop.py:\n1: class OrderList:"
+
+
+async def test_who_edits_a_file_that_is_not_there_hears_what_makes_one(bench: Bench) -> None:
+    result = await bench.result("edit_file", path="new.py", old_text="x", new_text="y")
+    assert not result.ok
+    assert result.content.endswith("write_file makes a new file.")
+
+
 # --- run_command, load_skill -----------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from llamagent_server.core.places import Place, exact_places, line_number, toler
 BOM = "\ufeff"
 _SHOWN_LINES = 12
 _SHOWN_WIDTH = 160
+_TOLD_APART = 3  # places that are shown with the lines above them
 _SHOWN_PLACES = 8
 # Comparing lines by their characters is slow: only so many of those that share a word are looked at.
 _COMPARED = 2_000
@@ -51,9 +52,7 @@ def replace(text: str, old: str, new: str) -> Edited | EditProblem:
     """`text` with the one place that reads `old` made to read `new`."""
     old, new = _as_shown(old), _as_shown(new)
     if not old:
-        return EditProblem(
-            ProblemKind.AMBIGUOUS, "old_text is empty: that is found everywhere. Copy the lines to change."
-        )
+        return EditProblem(ProblemKind.AMBIGUOUS, f"old_text is empty: that is found everywhere. {_to_add(text)}")
     if old == new:
         return EditProblem(ProblemKind.NO_CHANGE, "old_text and new_text are the same: nothing would change.")
     places = exact_places(text, old, new) or tolerant_places(text, old, new)
@@ -138,10 +137,46 @@ def _with_final_line_end(before: str, after: str) -> str:
 # --- What the model is told ----------------------------------------------------------------------------------------
 
 
+def _to_add(text: str) -> str:
+    last = next((line.strip("\r\n") for line in reversed(split_lines(text.removeprefix(BOM))) if line.strip()), "")
+    if not last:
+        return "Give the whole content to write_file."
+    return (
+        f"Copy the lines to change. To add to the end, copy the last line into both, and what is new after it:\n{last}"
+    )
+
+
 def _ambiguous(text: str, places: Sequence[Place]) -> str:
-    numbers = [str(line_number(text, place.start)) for place in places]
-    shown = ", ".join(numbers[:_SHOWN_PLACES]) + (", ..." if len(numbers) > _SHOWN_PLACES else "")
-    return f"old_text is found at {len(numbers)} places (lines {shown}). Add lines around it so that only one is meant."
+    numbers = [line_number(text, place.start) for place in places]
+    shown = ", ".join(map(str, numbers[:_SHOWN_PLACES])) + (", ..." if len(numbers) > _SHOWN_PLACES else "")
+    found = f"old_text is found at {len(numbers)} places (lines {shown})."
+    lines = [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
+    above = _telling_apart(lines, numbers)
+    if above is None:
+        return f"{found} Add lines around it so that only one is meant."
+    blocks = [
+        "\n".join(f"{line + 1}: {lines[line][:_SHOWN_WIDTH]}" for line in range(max(0, number - 1 - above), number))
+        for number in numbers[:_TOLD_APART]
+    ]
+    return (
+        f"{found} Begin both old_text and new_text further up, so that only one is meant (number: text):\n"
+        + "\nor\n".join(blocks)
+    )
+
+
+def _telling_apart(lines: Sequence[str], numbers: Sequence[int]) -> int | None:
+    """How many lines above these lines, of which the first is 1, are needed so that no two places look the same; None
+    where a few are not enough, or the places begin in one line."""
+    if len(set(numbers)) < len(numbers) or len(numbers) > _COMPARED:
+        return None
+    for above in range(1, _SHOWN_LINES):
+        contexts = {tuple(lines[max(0, number - 1 - above) : number - 1]) for number in numbers}
+        # At the file's beginning there are fewer: these may be the end of another context.
+        cut = [context for context in contexts if len(context) < above]
+        ends = any(other[len(other) - len(short) :] == short for short in cut for other in contexts - {short})
+        if len(contexts) == len(numbers) and not ends:
+            return above
+    return None
 
 
 def _not_found(text: str, old: str) -> str:

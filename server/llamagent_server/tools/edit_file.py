@@ -35,7 +35,8 @@ class EditFile:
             if not old:
                 return created(found, new)
             absent = PathProblem(ProblemKind.MISSING, f"{shown(path)}: there is no such file.")
-            return await problem(absent, path, self.workspace)
+            told = await problem(absent, path, self.workspace)
+            return refused(f"{told.content} write_file makes a new file.")
         name = shown(found.path)
         if found.conflict:
             return refused(f"{name}: {found.conflict}.")
