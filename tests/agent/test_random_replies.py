@@ -8,7 +8,7 @@ import json
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +140,12 @@ def _damaged(rng: random.Random, text: str) -> str:
     return "".join(characters)
 
 
+def stale(proposal: Proposal, project: Project) -> ReviewAnswer:
+    """Nobody said no, but the files changed meanwhile."""
+    why = dict.fromkeys([change.uri for change in proposal.changes], "stale")
+    return replace(reject(proposal, project), failures=why)
+
+
 @dataclass
 class Person:
     """Decides at random, and remembers what the answer was."""
@@ -150,7 +156,7 @@ class Person:
     always: set[str] = field(default_factory=set)
 
     def review(self, proposal: Proposal, project: Project) -> ReviewAnswer:
-        answer = self.rng.choice([accept, accept, reject, lie])
+        answer = self.rng.choice([accept, accept, reject, lie, stale])
         if answer is accept:
             self.accepted.append(proposal)
         return answer(proposal, project)

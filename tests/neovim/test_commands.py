@@ -34,6 +34,35 @@ def test_what_a_turn_changed_is_taken_back_through_a_review(editor: Editor, mode
     assert editor.lines(folder / "a.py") == BUG.splitlines()
 
 
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("answer", ["accept", "reject"])
+def test_undoing_a_turn_that_created_a_file_removes_it_after_the_yes(
+    editor: Editor, model: FakeOllama, folder: Path, saved: bool, answer: str
+) -> None:
+    path = folder / "sub" / "new.py"
+    model.add(call("write_file", path="sub/new.py", content="x = 1\n"), say("Done."))
+    editor.ask("make it")
+    editor.until_waiting()
+    editor.command("Llamagent accept")
+    editor.until_ended()
+    if saved:
+        editor.lua(f"vim.api.nvim_buf_call(vim.fn.bufnr('{path}'), function() vim.cmd('silent write ++p') end)")
+    editor.command("Llamagent undo")
+    editor.until_review()
+    assert "new.py (goes away)" in editor.screen()
+    assert "x = 1" in editor.screen()
+    assert path.exists() is saved
+    editor.command(f"Llamagent {answer}")
+    outcome = "accepted" if answer == "accept" else "rejected"
+    editor.until(f"vim.iter(_G.messages):any(function(m) return m:match('undo: {outcome}') ~= nil end)")
+    if answer == "accept":
+        assert not path.exists()
+        assert editor.lua(f"return vim.fn.bufnr('{path}')") == -1
+    else:
+        assert path.exists() is saved
+        assert editor.lines(path) == ["x = 1"]
+
+
 @pytest.mark.parametrize("undo", [True, False])
 def test_a_turn_again_with_its_edits_kept_or_taken_back(
     editor: Editor, model: FakeOllama, folder: Path, undo: bool

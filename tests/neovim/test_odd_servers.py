@@ -116,7 +116,9 @@ def test_creating_a_file_that_is_there_never_truncates_it(play: Play, folder: Pa
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ([{"kind": "delete", "uri": "file:///x"}], 'this plugin cannot review a file operation of kind "delete"'),
+        ([{"kind": "rename", "oldUri": "file:///x"}], 'this plugin cannot review a file operation of kind "rename"'),
+        ([{"kind": "delete", "uri": "file:///x"}], "stale: /x is not there any more"),
+        ([{"kind": "delete", "uri": "file:///usr"}], "/usr is no ordinary file, so it is not removed"),
         ([], "the edit is empty"),
     ],
 )
@@ -145,6 +147,78 @@ def test_an_accepted_edit_of_a_file_that_is_locked_by_now_is_said_to_have_failed
     assert list(answer["failed"]) == [(folder / "a.py").as_uri()]
     assert "a.py" in answer["failed"][(folder / "a.py").as_uri()]
     assert editor.lines(folder / "a.py") == BUG.splitlines()
+
+
+def remove(path: Path) -> dict[str, Any]:
+    return apply({"kind": "delete", "uri": path.as_uri()})
+
+
+def test_a_file_goes_after_the_yes_and_its_windows_stay(play: Play, folder: Path, tmp_path: Path) -> None:
+    (folder / "b.py").write_text(BUG, "utf-8")
+    editor = play([remove(folder / "b.py")])
+    editor.command(f"split {folder / 'b.py'}")
+    editor.command("wincmd p")
+    windows = editor.lua("return #vim.api.nvim_tabpage_list_wins(0)")
+    editor.ask("go")
+    editor.until_review()
+    assert "b.py (goes away)" in editor.screen()
+    assert (folder / "b.py").exists()
+    editor.type("ga")
+    editor.until_ended()
+    assert answers(tmp_path) == [{"applied": True}]
+    assert not (folder / "b.py").exists()
+    assert editor.lua(f"return vim.fn.bufnr('{folder / 'b.py'}')") == -1
+    assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == windows + 2  # the panel and its prompt
+    assert editor.lines(folder / "a.py") == BUG.splitlines()
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_file_with_unsaved_changes_does_not_go(play: Play, folder: Path, tmp_path: Path, when: str) -> None:
+    editor = play([remove(folder / "a.py")])
+    typing = f"vim.api.nvim_buf_set_lines(vim.fn.bufnr('{folder / 'a.py'}'), 0, 0, true, {{ 'mine' }})"
+    if when == "before":
+        editor.lua(typing)
+    editor.ask("go")
+    if when == "during":
+        editor.until_review()
+        editor.lua(typing)
+        editor.type("ga")
+    editor.until_ended()
+    [answer] = answers(tmp_path)
+    assert answer["applied"] is False
+    assert "has unsaved changes, so it is not removed" in str(answer)
+    assert answer["failed"]
+    assert (folder / "a.py").read_text("utf-8") == BUG
+    assert editor.lines(folder / "a.py") == ["mine", *BUG.splitlines()]
+
+
+def test_a_file_that_changed_on_disk_during_the_review_does_not_go(play: Play, folder: Path, tmp_path: Path) -> None:
+    (folder / "b.py").write_text(BUG, "utf-8")
+    editor = play([remove(folder / "b.py")])
+    editor.ask("go")
+    editor.until_review()
+    (folder / "b.py").write_text(BUG + "precious = 1\n", "utf-8")
+    editor.type("ga")
+    editor.until_ended()
+    [answer] = answers(tmp_path)
+    assert answer["applied"] is False
+    assert "was changed during the review, so it is not removed" in str(answer["failed"])
+    assert (folder / "b.py").read_text("utf-8") == BUG + "precious = 1\n"
+
+
+def test_lines_that_the_person_puts_back_into_a_proposal_to_remove_are_kept(
+    play: Play, folder: Path, tmp_path: Path
+) -> None:
+    editor = play([remove(folder / "a.py")])
+    editor.ask("go")
+    editor.until_review()
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'print(1)' })")
+    editor.until("require('llamagent.review').next().files[1].proposed[1] == 'print(1)'")
+    editor.type("ga")
+    editor.until_ended()
+    assert answers(tmp_path) == [{"applied": True}]
+    assert editor.lines(folder / "a.py") == ["print(1)"]
+    assert (folder / "a.py").read_text("utf-8") == BUG
 
 
 def test_several_files_are_reviewed_one_after_the_other(play: Play, folder: Path, tmp_path: Path) -> None:
@@ -212,6 +286,38 @@ def test_free_text_is_asked_for(play: Play, tmp_path: Path) -> None:
     editor.ask("go")
     editor.until_ended()
     assert answers(tmp_path) == [{"text": "that"}, {}]
+
+
+SPEAK = (
+    "vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 1, { { lnum = 0, col = 0, message = '%s', severity = 1 } })"
+)
+
+
+def test_diagnostics_of_the_new_text_are_waited_for_and_the_editor_stays_free(
+    play: Play, folder: Path, tmp_path: Path
+) -> None:
+    step = {"request": ["llamagent/diagnostics", {"uris": [(folder / "a.py").as_uri()]}]}
+    editor = play([step])
+    editor.lua(SPEAK % "the old one")
+    count = "_G.ticks = _G.ticks + 1"
+    editor.lua(f"_G.ticks = 0; vim.uv.new_timer():start(0, 10, vim.schedule_wrap(function() {count} end))")
+    editor.lua(f"vim.defer_fn(function() {SPEAK % 'the new one'} end, 300)")
+    editor.ask("go")
+    editor.until_ended()
+    [answer] = answers(tmp_path)
+    [found] = answer["diagnostics"][(folder / "a.py").as_uri()]
+    assert found["message"] == "the new one"
+    assert editor.lua("return _G.ticks") > 10
+
+
+def test_diagnostics_that_stay_as_they_are_are_given_after_a_moment(play: Play, folder: Path, tmp_path: Path) -> None:
+    step = {"request": ["llamagent/diagnostics", {"uris": [(folder / "a.py").as_uri()]}]}
+    editor = play([step, step])
+    editor.lua(SPEAK % "the only one")
+    editor.ask("go")
+    editor.until_ended()
+    messages = [answer["diagnostics"][(folder / "a.py").as_uri()][0]["message"] for answer in answers(tmp_path)]
+    assert messages == ["the only one"] * 2
 
 
 def test_diagnostics_are_given_in_the_servers_encoding(play: Play, folder: Path, tmp_path: Path) -> None:

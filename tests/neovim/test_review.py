@@ -369,6 +369,25 @@ def test_a_file_that_appears_during_the_review_is_not_overwritten(
     assert "exists by now" in told(model)
 
 
+def test_what_the_person_should_know_of_a_match_stands_over_the_file(
+    start: Start, model: FakeOllama, long_file: Path
+) -> None:
+    editor = start(long_file)
+    lines = LONG.splitlines()[4:14]
+    numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, 5))
+    model.add(
+        call("edit_file", path="long.txt", old_text=numbered, new_text="\n".join(f"new {line}" for line in lines)),
+        say("Done."),
+    )
+    editor.ask("change it")
+    editor.until_review()
+    note = editor.lua("return require('llamagent.review').next().files[1].note")
+    assert "line number" in note
+    assert f"long.txt  {note}" in editor.screen()
+    editor.type("ga")
+    editor.until_ended()
+
+
 def test_a_buffer_that_may_not_be_changed_is_not(start: Start, model: FakeOllama, long_file: Path) -> None:
     editor = start(long_file)
     editor.command("setlocal nomodifiable")

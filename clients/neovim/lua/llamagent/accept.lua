@@ -3,7 +3,9 @@ local M = {}
 
 local attach = require('llamagent.attach')
 local buffer = require('llamagent.buffer')
+local diagnostics = require('llamagent.diagnostics')
 local merge = require('llamagent.merge')
+local removal = require('llamagent.removal')
 
 local LABELS = { ours = 'your text', theirs = 'the proposal' }
 
@@ -36,6 +38,7 @@ local function create(file, client)
   local bufnr = file.bufnr
   vim.bo[bufnr].buflisted = true
   vim.bo[bufnr].fileformat = file.format
+  diagnostics.expect(bufnr)
   buffer.replace(bufnr, file.proposed)
   -- An empty file is a change as well: without this it would never be written.
   vim.bo[bufnr].modified = true
@@ -84,6 +87,9 @@ function M.put(file, client)
   if locked then
     return nil, locked
   end
+  if removal.removes(file) then
+    return removal.remove(file)
+  end
   local current = buffer.lines(file.bufnr)
   if merge.has_marks(file.proposed) and not merge.has_marks(current) then
     file.conflict = true
@@ -92,6 +98,7 @@ function M.put(file, client)
     mark_conflict(file, current)
     return 'conflict'
   end
+  diagnostics.expect(file.bufnr)
   buffer.replace(file.bufnr, file.proposed, { join = file.taken })
   vim.bo[file.bufnr].buflisted = true
   set_line_end(file, client)
@@ -109,7 +116,10 @@ function M.put_hunk(file, hunk)
   local locked = buffer.locked(bufnr)
   if locked then
     return locked
+  elseif removal.removes(file) then
+    return ('%s goes as a whole: accept that, or reject it'):format(file.name)
   end
+  diagnostics.expect(bufnr)
   local current = buffer.lines(bufnr)
   local lines = vim.list_slice(current, 1, hunk.a_first - 1)
   vim.list_extend(lines, file.proposed, hunk.b_first, hunk.b_last)

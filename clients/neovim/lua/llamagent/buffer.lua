@@ -142,6 +142,14 @@ local function check_disk(bufnr)
   return conflict
 end
 
+--- Read the buffer again if its file changed on disk and it has no changes of its own.
+---@param bufnr integer
+function M.refresh(bufnr)
+  if not vim.bo[bufnr].modified then
+    check_disk(bufnr)
+  end
+end
+
 --- Read all unmodified buffers again whose files changed on disk. The others stay as they are: the person's text wins.
 function M.reload_changed()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do

@@ -13,7 +13,7 @@ local CAPABILITIES = {
   workspace = {
     workspaceEdit = {
       documentChanges = true,
-      resourceOperations = { 'create' },
+      resourceOperations = { 'create', 'delete' },
       changeAnnotationSupport = { groupsOnLabel = false },
       normalizesLineEndings = true,
     },

@@ -73,19 +73,6 @@ function M.diagnostics(bufnr, range, encoding)
   return found
 end
 
---- The same for documents by URI, as `llamagent/diagnostics` asks for them.
----@param uris string[]
----@param encoding string
----@return table<string, lsp.Diagnostic[]>
-function M.diagnostics_of(uris, encoding)
-  local found = vim.empty_dict()
-  for _, uri in ipairs(uris) do
-    local bufnr = require('llamagent.buffer').find(vim.uri_to_fname(uri))
-    found[uri] = bufnr and M.diagnostics(bufnr, nil, encoding) or {}
-  end
-  return found
-end
-
 ---@param bufnr integer
 ---@param range lsp.Range
 ---@return string

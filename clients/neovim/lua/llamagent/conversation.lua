@@ -17,6 +17,7 @@ local say = require('llamagent.say')
 ---@field last_seq integer
 ---@field stopped? string why the server is gone
 ---@field edited? boolean whether edits of the last turn were accepted
+---@field proposed? llamagent.Event the last proposal
 ---@field task? {token: any, text: string} a long task of the server's beside a turn, such as a download
 
 ---@type table<integer, llamagent.Conversation>
@@ -32,6 +33,21 @@ function M.of(client_id)
   conversations[client_id] = conversations[client_id]
     or { client_id = client_id, running = false, doing = 'ready', since = vim.uv.now(), queue = {}, last_seq = 0 }
   return conversations[client_id]
+end
+
+--- What the person should know of each file of a proposal, by its URI; nil where the trace did not tell of it.
+---@param client_id integer
+---@param review_id string
+---@return table<string, string>?
+function M.notes(client_id, review_id)
+  local event, found = M.of(client_id).proposed, {}
+  if not event or event.reviewId ~= review_id then
+    return nil
+  end
+  for _, file in ipairs(event.files or {}) do
+    found[file.uri] = file.note
+  end
+  return found
 end
 
 --- Call `listener` with every trace event.
@@ -113,7 +129,8 @@ local on_kind = {
       require('llamagent.buffer').reload_changed()
     end
   end,
-  ['edit.proposed'] = function(conversation)
+  ['edit.proposed'] = function(conversation, event)
+    conversation.proposed = event
     now_doing(conversation, 'waiting for you')
   end,
   ['edit.resolved'] = function(conversation, event)

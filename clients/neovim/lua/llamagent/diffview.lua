@@ -102,7 +102,12 @@ end
 ---@return string
 local function file_winbar(file)
   local state = file.bufnr and (vim.bo[file.bufnr].readonly and ' (read-only)' or '') or ' (new file)'
-  return ('%%#LlamagentDim# %s%s'):format(file.name:gsub('%%', '%%%%'), state)
+  if file.goes then
+    state = ' (goes away)'
+  end
+  local head = ('%%#LlamagentDim# %s%s'):format(file.name:gsub('%%', '%%%%'), state)
+  -- Cut at its end, not at its beginning, where the window is too narrow.
+  return file.note and ('%s  %%#LlamagentWarn#%s%%<'):format(head, file.note:gsub('%%', '%%%%')) or head
 end
 
 --- The proposal's buffer follows `file.proposed`, and the other way round.

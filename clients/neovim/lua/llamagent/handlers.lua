@@ -70,6 +70,8 @@ return {
 
   ['llamagent/diagnostics'] = function(_, params, ctx)
     local asked = assert(vim.lsp.get_client_by_id(ctx.client_id))
-    return { diagnostics = require('llamagent.context').diagnostics_of(params.uris, asked.offset_encoding) }
+    return answered_later(function(answer)
+      require('llamagent.diagnostics').settle(params.uris, asked.offset_encoding, answer)
+    end)
   end,
 }

@@ -16,11 +16,15 @@ local function size(review)
   return sum
 end
 
---- Whether a review can be answered in the panel, without looking at the file.
+--- Whether a review can be answered in the panel, without looking at the file. What is proposed beside a turn has no
+--- diff there, and a file that goes is worth a look.
 ---@param review llamagent.Review
 ---@return boolean
 function M.is_small(review)
-  return size(review) <= config.options.review.small
+  local goes = vim.iter(review.files):any(function(file)
+    return file.goes
+  end)
+  return review.turn ~= nil and not goes and size(review) <= config.options.review.small
 end
 
 --- What the panel says under the proposal's diff.

@@ -4,6 +4,7 @@ local M = {}
 local buffer = require('llamagent.buffer')
 local files = require('llamagent.files')
 local merge = require('llamagent.merge')
+local removal = require('llamagent.removal')
 local snapshots = require('llamagent.snapshots')
 local textedit = require('llamagent.textedit')
 
@@ -23,6 +24,10 @@ local textedit = require('llamagent.textedit')
 ---@field decision? 'accepted'|'rejected'
 ---@field taken boolean whether a hunk was already put into the file
 ---@field conflict boolean whether the person changed the same lines
+---@field goes boolean whether the file is to be removed
+---@field gone? boolean whether it was
+---@field shown string[] the text that the review began with
+---@field note? string what the person should know of the change
 
 ---@class llamagent.Proposal
 ---@field id string the review's id
@@ -33,6 +38,7 @@ local textedit = require('llamagent.textedit')
 ---@field uri string
 ---@field version? integer
 ---@field create boolean
+---@field delete? boolean
 ---@field edits lsp.TextEdit[]
 
 ---@param change table<string, any>
@@ -60,6 +66,8 @@ local function parts_of(edit)
   for _, change in ipairs(edit.documentChanges or {}) do
     if change.kind == 'create' then
       created[change.uri] = true
+    elseif change.kind == 'delete' then
+      table.insert(parts, { uri = change.uri, create = false, delete = true, edits = {} })
     else
       local part, problem = file_edit(change, created)
       if not part then
@@ -135,6 +143,22 @@ local function base_of(part, path, client)
   return text and { bufnr = loaded, text = text, loaded_now = loaded_now }, problem
 end
 
+--- The text of a file that is to go.
+---@param part llamagent.FileEdit
+---@param path string
+---@param client vim.lsp.Client
+---@return {bufnr?: integer, text: string, loaded_now: boolean}?
+---@return string? problem
+local function leaving(part, path, client)
+  local name = files.name(part.uri, client.root_dir)
+  if not buffer.find(path) and not vim.uv.fs_lstat(path) then
+    return nil, ('stale: %s is not there any more'):format(name)
+  end
+  local bufnr, loaded_now = buffer.load(path)
+  local problem = removal.obstacle(path, bufnr, name)
+  return not problem and { bufnr = bufnr, text = buffer.text(bufnr), loaded_now = loaded_now } or nil, problem
+end
+
 --- Lines that a list of hunks takes away and brings.
 ---@param before string[]
 ---@param after string[]
@@ -168,12 +192,12 @@ end
 ---@return string? problem
 local function review_file(part, client)
   local path = vim.uri_to_fname(part.uri)
-  local base, problem = base_of(part, path, client)
+  local base, problem = (part.delete and leaving or base_of)(part, path, client)
   if not base then
     return nil, problem
   end
   local encoding = client.offset_encoding --[[@as 'utf-8'|'utf-16'|'utf-32']]
-  local text, overlap = textedit.apply(base.text, part.edits, encoding)
+  local text, overlap = textedit.apply(part.delete and '' or base.text, part.edits, encoding)
   if not text then
     return nil, overlap
   end
@@ -196,6 +220,8 @@ local function review_file(part, client)
     removed = removed,
     taken = false,
     conflict = false,
+    goes = part.delete or false,
+    shown = before.lines,
   }
 end
 

@@ -6,6 +6,7 @@ local conversation = require('llamagent.conversation')
 local diffview = require('llamagent.diffview')
 local presenting = require('llamagent.presenting')
 local proposal = require('llamagent.proposal')
+local removal = require('llamagent.removal')
 local say = require('llamagent.say')
 
 ---@class llamagent.Review
@@ -69,6 +70,7 @@ local function finish(review)
     return other ~= review
   end, open)
   diffview.close(review)
+  removal.forget(review)
   drop_unused(review)
   local client = client_of(review)
   if client and not client:is_stopped() then
@@ -239,6 +241,11 @@ function M.receive(params, client_id, answer)
   if not read then
     answer({ applied = false, failed = true, failureReason = problem or 'the client is gone' })
     return
+  end
+  local notes = conversation.notes(client_id, read.id)
+  for _, file in ipairs(read.files) do
+    -- Beside a turn there is no trace: the label says it then.
+    file.note = notes and notes[file.uri] or (not notes and file.goes and read.label:match('%((.+)%)$')) or nil
   end
   local review = {
     id = read.id,
