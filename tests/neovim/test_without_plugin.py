@@ -55,3 +55,19 @@ def test_a_comment_asks_by_a_code_action(bare: Editor, model: FakeOllama) -> Non
     model.wait_until(lambda: len(model.requests) == 2)
     assert "fix add" in model.requests[0].json["messages"][-1]["content"]
     assert bare.lines()[2] == "    return a - b"
+
+
+def test_our_own_files_are_judged_and_a_command_can_be_asked(bare: Editor, folder: Path) -> None:
+    """Neovim 0.11 pulls problems: they are there once, and go when the text is mended."""
+    file = folder / ".llamagent" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('modle = "a"\n', "utf-8")
+    bare.open(file)
+    bare.until("#vim.diagnostic.get(0) == 1")
+    assert 'Did you mean "model"' in bare.lua("return vim.diagnostic.get(0)[1].message")
+    bare.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'temperature = 9' })")
+    bare.until("#vim.diagnostic.get(0) == 1 and vim.diagnostic.get(0)[1].message:find('from 0 to 2') ~= nil")
+    bare.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'temperature = 1' })")
+    bare.until("#vim.diagnostic.get(0) == 0")
+    bare.command("Ask /temp")
+    bare.until("vim.fn.execute('messages'):find('temperature: 0.2', 1, true) ~= nil")
