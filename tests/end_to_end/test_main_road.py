@@ -11,7 +11,8 @@ import pytest
 
 from llamagent_server.core.records import replay
 from tests.end_to_end.editor import editor
-from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, call, say
+from tests.fakes import FakeModel, FakeOllama, FakeOpenAI, Refusal, call, say
+from tests.fakes.script import Item
 
 OLLAMA, OPENAI = "ollama", "openai"
 
@@ -321,6 +322,31 @@ async def test_compact_sums_up_and_the_next_request_is_shorter(project: Path, ho
             await ed.ask("and?")
     assert "We talked at length." in server.requests[-1].json["messages"][1]["content"]
     assert len(server.requests[-1].body) < len(server.requests[-2].body)
+
+
+@pytest.mark.parametrize("reply", [Refusal(500, {"error": "boom"}), say(""), call("list_files")], ids=repr)
+async def test_a_compaction_without_a_summary_leaves_the_conversation_as_it_is(
+    project: Path, home: Path, reply: Item
+) -> None:
+    long = " ".join(f"answer {n}" for n in range(300))
+    with FakeOllama(replies=[say(long), reply, say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("tell me everything")
+            error = await ed.failing("compact")
+            await ed.ask("and?")
+    assert error["data"]["kind"] == "model_error"
+    assert [m["content"] for m in server.requests[-1].json["messages"]][1:] == ["tell me everything", long, "and?"]
+
+
+async def test_a_compaction_without_a_server_leaves_the_conversation_as_it_is(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("word " * 300)]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("tell me everything")
+            before = await ed.command("context")
+            server.stop()
+            error = await ed.failing("ask", text="/compact")
+            assert error["data"]["kind"] == "model_unreachable"
+            assert await ed.command("context") == before
 
 
 async def test_a_skill_is_listed_loaded_and_sent_along(project: Path, home: Path) -> None:

@@ -8,7 +8,7 @@ from llamagent_server.agent.context import ELIDE_TO, UNCERTAIN, Meter, Window, e
 from llamagent_server.agent.request import chat_request, read_reply, stream
 from llamagent_server.agent.session import Session
 from llamagent_server.core.messages import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
-from llamagent_server.errors import ContextOverflow
+from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelNotFound, ModelUnreachable
 from llamagent_server.settings import Settings
 
 TOO_LONG_TO_KEEP = "(Your last step was too long to be kept. Take smaller steps. What came of it:)"
@@ -27,9 +27,12 @@ class Compaction:
     tokens_after: int
 
 
-async def compact(session: Session, settings: Settings, *, spend: Spend, force: bool = False) -> Compaction:
+async def compact(
+    session: Session, settings: Settings, *, spend: Spend, force: bool = False, prune: bool = True
+) -> Compaction:
     """Rewrite the conversation so that it takes much less room. With `force` a summary is made even where eliding old
-    tool results would do. Raises ContextOverflow when the task alone is too long."""
+    tool results would do. Raises ContextOverflow when the task alone is too long; ModelError, with nothing rewritten,
+    when the model is not there, and without `prune` whenever no summary could be had."""
     window = Window(settings.num_ctx)
     specs = session.ports.specs
     before = session.meter.estimate(session.messages, specs)
@@ -39,9 +42,13 @@ async def compact(session: Session, settings: Settings, *, spend: Spend, force: 
         session.rewrite(slim)
         return Compaction("", before, fresh.estimate(slim, specs))
     summary = await _summary(session, settings, spend)
-    messages = _fitted(rebuilt(session.messages, summary), fresh, window, session)
+    if isinstance(summary, ModelError):
+        if not prune or isinstance(summary, ModelUnreachable | ModelNotFound):
+            raise summary
+        summary = ""
+    messages = _fitted(rebuilt(session.messages, summary or None), fresh, window, session)
     session.rewrite(messages)
-    return Compaction(summary or "", before, fresh.estimate(messages, specs))
+    return Compaction(summary, before, fresh.estimate(messages, specs))
 
 
 def require_room(session: Session, settings: Settings, text: str) -> None:
@@ -60,7 +67,7 @@ def _too_long(window: Window) -> ContextOverflow:
     )
 
 
-async def _summary(session: Session, settings: Settings, spend: Spend) -> str | None:
+async def _summary(session: Session, settings: Settings, spend: Spend) -> str | ModelError:
     window = Window(settings.num_ctx)
     instruction = UserMessage(INSTRUCTION, task=False)
     messages: tuple[Message, ...] = (*session.messages, instruction)
@@ -68,11 +75,12 @@ async def _summary(session: Session, settings: Settings, spend: Spend) -> str | 
         messages = (*elide(session.messages, keep=0), instruction)
     outcome = await stream(session.ports.model(), chat_request(session, settings, messages), lambda _: None)
     if not isinstance(outcome, Reply):
-        return None
+        return outcome.error
     spend(outcome.usage, session.meter.count(messages), session.meter.text(outcome.content))
     step = read_reply(session, settings, outcome)
     replaced = sum(map(message_bytes, session.messages[1:]))
-    return None if step.problem else summary_of(step.reply, replaced)
+    summary = None if step.problem else summary_of(step.reply, replaced)
+    return summary or ModelFailed("The model gave no usable summary.", hint="Try again, or choose another model.")
 
 
 def _fitted(messages: tuple[Message, ...], meter: Meter, window: Window, session: Session) -> tuple[Message, ...]:

@@ -226,7 +226,8 @@ class App:
         if len(known.idle().messages) < 2:
             raise BadArgument("There is nothing to compact yet: the conversation is empty.")
         await self._get_model()
-        done = await known.turns.alone(compact(known.session, self._fitted, spend=nothing_spent, force=True))
+        work = compact(known.session, self._fitted, spend=nothing_spent, force=True, prune=False)
+        done = await known.turns.alone(work)
         return results.Compacted(done.summary, done.tokens_before, done.tokens_after)
 
     async def context(self, session: str | None) -> results.ContextReport:
