@@ -1,5 +1,6 @@
 """What a person reads in their language, over real stdio: errors, notices, answers, help in files, progress."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,34 @@ async def test_typed_commands_and_help(project: Path, home: Path) -> None:
             ]
             error = await ed.failing("ask", text="/modle x")
             assert error["message"].startswith("Il n'y a pas de commande /modle. Vouliez-vous dire /model ?")
+
+
+async def test_what_is_put_together_of_parts(project: Path, home: Path) -> None:
+    """Notes of an edit in the editor's own question, a decision with notes, and rows of lists."""
+    (project / "a.py").write_text("def f():\n    x = 1   \n    return x\n")
+    edit = {"path": "a.py", "old_text": "2: x = 1\n3: return x", "new_text": "return 1"}
+    as_text = json.dumps({"name": "read_file", "arguments": {"path": "a.py", "start": "1", "odd": 1}})
+    with FakeOllama(replies=[say(as_text), call("edit_file", **edit), say("ok")]) as server:
+        async with editor(project, home, url=server.url, locale="fr", flags={"trace": True}) as ed:
+            ed.answers["window/showMessageRequest"] = lambda question: question["actions"][0]
+            await ed.ask("/init")
+            await ed.ask("shorten it")
+            told = [question["message"] for question in ed.asked("window/showMessageRequest")]
+            labels = [asked["label"] for asked in ed.asked("workspace/applyEdit")]
+            reasons = [event["reason"] for event in ed.of("harness.decided")]
+            models = (await ed.ask("/models"))["answer"]
+            context = (await ed.ask("/context"))["answer"]
+            listed = (await ed.ask("/sessions"))["answer"]
+            temperature = (await ed.ask("/temp"))["answer"]
+            items = (await ed.command("complete", text="/comp", offset=5))["items"]
+    assert "(+7 −0, avec .llamagent/config.toml, " in told[0]
+    assert "trouvé malgré des différences : numéros de lignes, espaces en fin de ligne, indentation)" in told[1]
+    assert labels[0].startswith("préparer le projet (avec .llamagent/config.toml, ")
+    assert labels[1].startswith("modifier a.py (old_text a été trouvé malgré ")
+    repaired = "cela ne fait que lire (start \"1\" lu comme 1; argument 'odd' ignoré, que read_file n'a pas)"
+    assert reasons[0] == f"{repaired} (récupéré d'un appel écrit comme du texte)"
+    assert "- qwen3.5:4b (actuel, 3.4 GB, " in models
+    assert "- système: " in context and "- résultats d'outils: " in context
+    assert listed.endswith(" (4 messages, qwen3.5:4b, actuelle)")
+    assert temperature == "temperature: 0.2 (par défaut)"
+    assert [item["detail"] for item in items] == ["Résumer la conversation pour faire de la place."]

@@ -1,6 +1,7 @@
 """Commands typed in a prompt that is sent as an ask: they do the same as the command, and answer in words."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ BARE: dict[str, bool] = {}
         ("/set_model a b", "set_model", {"value": "a b"}),
         ("/temp 0.5", "set_temperature", {"value": 0.5}),
         ("/ctx 4096", "set_num_ctx", {"value": 4096}),
-        ("/ctx lots", "set_num_ctx", {"value": "lots"}),
+        ("/temp 0,5", "set_temperature", {"value": 0.5}),
         ("/Help", "help", {}),
         ("/skill review", "load_skill", {"name": "review"}),
         ("/resume", "resume", {"ref": 1}),
@@ -78,6 +79,9 @@ def test_a_mistyped_command_names_the_nearest(text: str, nearest: str | None) ->
         ("/skill", "Say /skill NAME."),
         ("/clear now", "/clear takes nothing after it."),
         ("/delete", "Say /delete NUMBER."),
+        ("/ctx lots", "/ctx takes a whole number."),
+        ("/ctx 4096.5", "/ctx takes a whole number."),
+        ("/temp 0.5 please", "/temp takes a number."),
     ],
 )
 def test_what_is_wrong_with_how_it_was_typed(text: str, problem: str) -> None:
@@ -237,3 +241,15 @@ async def test_a_comment_of_the_project_gives_no_command(project: Path, home: Pa
             await ed.until(lambda: bool(server.requests) and any("/api/chat" in r.path for r in server.requests))
             assert server.requests[-1].json["messages"][-1]["content"].startswith(" /trust\n")
     assert [path for path in home.rglob("*") if "trust" in path.name] == []
+
+
+async def test_conversations_are_listed_with_the_persons_own_time(project: Path, home: Path) -> None:
+    sessions = project / ".llamagent/sessions"
+    sessions.mkdir(parents=True)
+    saved = {"id": "old", "title": "t", "updated": "2026-08-01T10:10:10", "model": "m"}
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    (sessions / "old.json").write_text(json.dumps(saved | {"messages": messages}))
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url, environment={"TZ": "EST5"}) as ed:
+            assert (await ed.ask("/sessions"))["answer"] == "1. 2026-08-01 10:10 t (2 messages, m)"
+            assert (await ed.command("sessions"))["sessions"][0]["updated"] == "2026-08-01T15:10:10Z"

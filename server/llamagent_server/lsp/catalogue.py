@@ -76,9 +76,14 @@ class Catalogue:
     def _filled(self, template: _Template, values: Mapping[int, str]) -> str:
         def value(place: re.Match[str]) -> str:
             text = values.get(int(place[1]), place[0])
-            return self.say(text) if place[2] else text
+            return self._listed(text) if place[2] else text
 
         return _PLACE.sub(value, template.translation)
+
+    def _listed(self, english: str) -> str:
+        """`english`, else each of the things that it lists."""
+        said = self.say(english)
+        return said if said != english else ", ".join(map(self.say, english.split(", ")))
 
 
 def language(locale: str | None) -> str:

@@ -90,7 +90,7 @@ class Reviews:
 
     async def _accepted(self, proposal: Proposal) -> bool:
         """Ask in the editor's own dialog, as often as the person wants to see the diff first."""
-        message = self._words.edit.format(files=", ".join(_counted(change) for change in proposal.changes))
+        message = self._words.edit.format(files=", ".join(map(self._counted, proposal.changes)))
         titles = [self._words.accept, self._words.reject, self._words.show_diff]
         while (chosen := await self._questions.choose(message, titles)) == self._words.show_diff:
             diff = "".join(unified(change.path, change.before, change.after) for change in proposal.changes)
@@ -98,6 +98,11 @@ class Reviews:
             if not await self._shown.show("proposal.diff", diff):
                 message, titles = f"{message}\n{_shortened(diff)}", titles[:2]
         return chosen == self._words.accept
+
+    def _counted(self, change: FileChange) -> str:
+        added, removed = counts(change.before, change.after)
+        note = f", {visible.line(self._protocol.say(change.note))}" if change.note else ""
+        return f"{visible.line(change.path)} (+{added} −{removed}{note})"
 
     # --- The edit --------------------------------------------------------------------------------------------------
 
@@ -110,7 +115,7 @@ class Reviews:
             annotation=f"llamagent:{review_id}" if reviews or self._client.annotates else None,
             needs_confirmation=reviews,
         )
-        label = visible.line(_label(proposal))
+        label = visible.line(self._label(proposal))
         params = types.ApplyWorkspaceEditParams(workspace_edit(planned, label, form), label)
         try:
             said = await self._protocol.ask(types.WORKSPACE_APPLY_EDIT, params, _applied)
@@ -119,6 +124,13 @@ class Reviews:
         if not reviews and not said.applied:  # the person has said yes
             return replace(said, failed=said.reason or "the editor did not apply it, and gave no reason")
         return said
+
+    def _label(self, proposal: Proposal) -> str:
+        """What the editor calls the edit, with what the person should know of it."""
+        say = self._protocol.say
+        notes = dict.fromkeys(say(change.note) for change in proposal.changes if change.note)
+        summary = say(proposal.summary)
+        return f"{summary} ({'; '.join(notes)})" if notes else summary
 
     async def _read_back(self, planned: Sequence[Planned], *, applied: bool) -> tuple[str | None, ...]:
         uris = [p.uri for p in planned]
@@ -150,20 +162,8 @@ def _failures(proposal: Proposal, said: _Said) -> dict[str, str]:
     return {uri: why for uri in uris if (why := said.failed or said.failures.get(key(uri), ""))}
 
 
-def _label(proposal: Proposal) -> str:
-    """What the editor calls the edit, with what the person should know of it."""
-    notes = dict.fromkeys(change.note for change in proposal.changes if change.note)
-    return f"{proposal.summary} ({'; '.join(notes)})" if notes else proposal.summary
-
-
 def _expected(change: FileChange) -> str | None:
     return None if change.removes else change.after
-
-
-def _counted(change: FileChange) -> str:
-    added, removed = counts(change.before, change.after)
-    note = f", {visible.line(change.note)}" if change.note else ""
-    return f"{visible.line(change.path)} (+{added} −{removed}{note})"
 
 
 def _shortened(diff: str) -> str:

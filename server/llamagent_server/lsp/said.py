@@ -1,6 +1,7 @@
 """What a command that was typed in a prompt answers: its result in lines that a person reads, in English."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from llamagent_server.agent import results
 from llamagent_server.lsp.wire import COMMANDS
@@ -102,7 +103,8 @@ def _context(result: results.ContextReport) -> Iterator[str]:
 def _session(row: results.SessionRow, number: int) -> str:
     marks = [f"{row.messages} messages", row.model, *(["current"] if row.current else [])]
     marks += ["damaged"] if row.damaged else []
-    return f"{number}. {row.updated[:16].replace('T', ' ')} {row.title or row.id} ({', '.join(marks)})"
+    when = datetime.fromisoformat(row.updated).astimezone()  # the person's own time
+    return f"{number}. {when:%Y-%m-%d %H:%M} {row.title or row.id} ({', '.join(marks)})"
 
 
 def _skills(result: results.Skills | results.SkillLoaded) -> Iterator[str]:

@@ -4,12 +4,15 @@ Errors pass `error` in the protocol, events `event`, results of commands `result
 progress call the protocol's `say` where they are sent. Logs, the journal and the model have the English.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from llamagent_server.core.events import Decision, StopReason
 from llamagent_server.core.messages import Json
 from llamagent_server.lsp.catalogue import Say
+
+_NOTES = re.compile(r"(?P<text>.+) \((?P<notes>.+?)\)")
 
 
 def error(say: Say, failure: dict[str, Json]) -> dict[str, Json]:
@@ -29,7 +32,7 @@ def lines(say: Say, text: str) -> str:
         if (whole := say(rest)) != rest:
             return mark + whole
         name, colon, words = rest.partition(": ")
-        return f"{mark}{name}{colon}{say(words)}" if mark and colon else line
+        return f"{mark}{say(name)}{colon}{say(words)}" if mark and colon else line
 
     return "\n".join(map(one, text.split("\n")))
 
@@ -51,7 +54,19 @@ def event(say: Say, told: Mapping[str, Json]) -> dict[str, Json]:
 
 def _decided(say: Say, told: Mapping[str, Json]) -> dict[str, Json]:
     """What reminds the model is shown as the model reads it."""
-    return dict(told) if told.get("decision") == Decision.NUDGE else _with(say, told, ("reason",))
+    reason = told.get("reason")
+    if told.get("decision") == Decision.NUDGE or not isinstance(reason, str):
+        return dict(told)
+    return {**told, "reason": _noted(say, reason)}
+
+
+def _noted(say: Say, text: str) -> str:
+    """A text whose last words may be notes in brackets: these by themselves."""
+    said = say(text)
+    if said != text or (parts := _NOTES.fullmatch(text)) is None:
+        return said
+    notes = "; ".join(map(say, parts["notes"].split("; ")))
+    return f"{_noted(say, parts['text'])} ({notes})"
 
 
 def _proposed(say: Say, told: Mapping[str, Json]) -> dict[str, Json]:
@@ -83,12 +98,21 @@ def _command(say: Say, row: Json) -> Json:
     return _with(say, row, ("title", "help")) if isinstance(row, dict) else row
 
 
+def _completion(say: Say, row: Json) -> Json:
+    return _with(say, row, ("detail",)) if isinstance(row, dict) else row
+
+
 def _stored(say: Say, row: Json) -> Json:
     return event(say, row) if isinstance(row, dict) else row
 
 
 # Of results: the lists whose rows hold words.
-_LISTS: Mapping[str, Callable[[Say, Json], Json]] = {"problems": _problem, "commands": _command, "events": _stored}
+_LISTS: Mapping[str, Callable[[Say, Json], Json]] = {
+    "problems": _problem,
+    "commands": _command,
+    "events": _stored,
+    "items": _completion,
+}
 
 
 def _with(say: Say, record: Mapping[str, Json], keys: Iterable[str]) -> dict[str, Json]:

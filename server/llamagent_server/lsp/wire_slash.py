@@ -66,7 +66,7 @@ WORDS: tuple[Word, ...] = (
     Word("model", "set_model", "[NAME]", "value", setting="model"),
     Word("pull", "pull_model", "NAME", "name"),
     Word("temp", "set_temperature", "[0-2]", "value", (int, float), setting="temperature", help="Set the temperature."),
-    Word("ctx", "set_num_ctx", "[TOKENS]", "value", (int, float), setting="num_ctx", help="Set the context length."),
+    Word("ctx", "set_num_ctx", "[TOKENS]", "value", (int,), setting="num_ctx", help="Set the context length."),
     Word("config", "config"),
     Word("init", "init"),
     Word("allow", "allow", "[COMMAND]", "prefix"),
@@ -107,6 +107,10 @@ class Typed:
             return f"/{self.row.word} takes nothing after it."
         if not self.rest and self.row.needs_more:
             return f"Say {self.row.form}."
+        if self.row.setting and self.row.kinds and isinstance(self.arguments.get("value"), str):
+            if float in self.row.kinds:
+                return f"/{self.row.word} takes a number."
+            return f"/{self.row.word} takes a whole number."
         return None
 
 
@@ -146,9 +150,10 @@ def read(text: str) -> Typed | Mistyped | None:
 
 
 def _value(words: str, kinds: tuple[type[int] | type[float], ...]) -> Json:
+    """A number may have a decimal comma."""
     for kind in kinds:
         try:
-            return kind(words)
+            return kind(words.replace(",", ".") if kind is float else words)
         except ValueError:
             continue
     return words
