@@ -201,6 +201,10 @@ def _folder(text: str) -> Path:
 
 
 def _serve(given: argparse.Namespace) -> int:
+    if given.tcp is None and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        return _wrong(
+            "an editor starts this, over pipes. In a terminal: llamagent-server chat, or llamagent-server --help"
+        )
     gc.disable()  # what is imported stays: to look for garbage in it takes a fifth of the start
     from llamagent_server.lsp.main import ServeOptions, serve_stdio, serve_tcp
 

@@ -11,7 +11,7 @@ import pytest
 import llamagent_terminal
 from llamagent_server import __version__
 from llamagent_server.cli import main
-from tests.terminal.terminals import environment
+from tests.terminal.terminals import Terminal, environment
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +98,13 @@ def test_without_a_command_it_serves_an_editor(argv: list[str], tmp_path: Path) 
     assert done.returncode == 0
     assert done.stdout.startswith(b"Content-Length: ")
     assert b'"serverInfo":{"name":"llamagent"' in done.stdout
+
+
+@pytest.mark.parametrize("argv", [[], ["serve"], ["--stdio"]])
+def test_a_person_who_types_it_alone_is_told_what_to_type(argv: list[str], tmp_path: Path) -> None:
+    terminal = Terminal([str(tmp_path), "-", *argv], environment(tmp_path))
+    terminal.expect("In a terminal: llamagent-server chat")
+    assert terminal.ended() == 2
 
 
 @pytest.mark.parametrize("argv", [["export", "1"], ["doctor"], ["ask", "x"], ["chat"]])
