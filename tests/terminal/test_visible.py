@@ -44,6 +44,11 @@ def test_lines_of_code_keep_their_tabs_only() -> None:
     assert code("\tif x:\u200d\r") == "\tif x:<U+200D>␍"
 
 
+def test_letters_that_look_like_nothing_are_seen_in_a_diff_and_blanks_of_a_text_stay() -> None:
+    assert code("const \u3164 = 1; \u115f\u2800\U000e0100") == "const <U+3164> = 1; <U+115F><U+2800><U+E0100>"
+    assert code("10\u00a0km 漢\u3000字 ❤\ufe0f") == "10\u00a0km 漢\u3000字 ❤\ufe0f"
+
+
 def test_prose_keeps_lines_and_joined_emoji() -> None:
     assert prose("one\r\ntwo\t👩\u200d💻\rthree\x1b") == "one\ntwo\t👩\u200d💻␍three<ESC>"
 

@@ -11,6 +11,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _UNSEEN = re.compile(
     "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
+_NOTHING = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\U000e0100-\U000e01ef]")  # letters and marks
 _GAP = re.compile(r"[ \t]{40,}")
 _NAMES = {"\x1b": "<ESC>", "\r": "␍", "\x7f": "<DEL>", "\x00": "<NUL>"}
 
@@ -35,8 +36,8 @@ def command(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """For one line of a file: tabs stay."""
-    return visible(text, keep="\t")
+    """For one line of a file: tabs stay. A letter that looks like nothing is none that one says yes to unseen."""
+    return _NOTHING.sub(lambda found: f"<U+{ord(found[0]):04X}>", visible(text, keep="\t"))
 
 
 def prose(text: str) -> str:
