@@ -47,7 +47,7 @@ def test_a_conversation_becomes_plain_messages_in_turn() -> None:
     assert "- read_file(path, start?): read_file." in system.content
     assert user == UserMessage("Look")
     assert made == AssistantMessage('{"tool": "read_file", "arguments": {"path": "a"}}')
-    assert result == UserMessage("Task: Look\nResult of read_file:\nA", task=False)
+    assert result == UserMessage("Task: Look\nResult of read_file:\n```\nA\n```", task=False)
 
 
 def test_an_earlier_request_is_a_prefix_of_a_later_one() -> None:

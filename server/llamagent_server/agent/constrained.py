@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llamagent_server.agent.examples import EXAMPLES
-from llamagent_server.agent.prompt import general
+from llamagent_server.agent.prompt import fenced, general
 from llamagent_server.core.messages import (
     AssistantMessage,
     Json,
@@ -100,7 +100,7 @@ def _rewritten(message: Message, tools: Sequence[ToolSpec], task: str) -> Messag
         case AssistantMessage(tool_calls=calls):
             return AssistantMessage("\n".join(_dumped(_call_object(call)) for call in calls))
         case ToolMessage(name=name, content=content):
-            return UserMessage(f"Task: {task}\nResult of {name}:\n{content}", task=False)
+            return UserMessage(f"Task: {task}\n{fenced(f'Result of {name}', content)}", task=False)
         case UserMessage():
             return message
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from llamagent_server.agent.ports import ChatRequest
-from llamagent_server.core.messages import Finish, Origin, Reply, ToolCall, ToolMessage, UserMessage
+from llamagent_server.core.messages import AssistantMessage, Finish, Origin, Reply, ToolCall
 from llamagent_server.providers.toolcall_text import Malformed, NotACall, Recovered, recover
 from llamagent_server.providers.toolcalls import make_call
 
@@ -37,9 +37,10 @@ def _call(name: str, arguments: object, taken: set[str]) -> ToolCall:
 
 
 def _quoted(source: str, request: ChatRequest) -> bool:
-    """Whether the text of the calls was read from a file, a command's output or an attachment."""
+    """Whether the text of the calls was read from a file, a command's output, an attachment, or a project's notes (in
+    the system message)."""
     words = _plain(source)
-    given = (message.content for message in request.messages if isinstance(message, ToolMessage | UserMessage))
+    given = (message.content for message in request.messages if not isinstance(message, AssistantMessage))
     return len(words) >= _LEAST_QUOTED and any(words in _plain(text) for text in given)
 
 
