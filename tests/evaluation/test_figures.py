@@ -25,6 +25,7 @@ def decided(decision: str, reason: str = "", call: str | None = None) -> dict[st
 TRACE: list[dict[str, Any]] = [
     replied(2.0),
     decided("repair", call="c1"),
+    decided("repair", "the model cannot be given tools"),  # no call of the model's was put right
     {"kind": "tool.returned", "name": "edit_file", "ok": False},
     replied(0.5),
     decided("nudge", "Your reply was empty"),

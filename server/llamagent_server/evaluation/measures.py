@@ -44,7 +44,7 @@ def measure(events: Events) -> Measures:
         seconds=ended.get("seconds", 0.0),
         first_token=statistics.median(known) if known else None,
         malformed=_count(_of(events, "harness.decided"), _is_malformed),
-        recovered=_count(_of(events, "harness.decided"), lambda event: event["decision"] == "repair"),
+        recovered=_count(_of(events, "harness.decided"), _is_recovered),
         missed_edits=_count(_of(events, "tool.returned"), lambda event: event["name"] in _EDITS and not event["ok"]),
         loops=_count(_of(events, "harness.decided"), lambda event: event["decision"] == "stop"),
         changes=_count(_of(events, "edit.resolved"), lambda event: event["outcome"] in ("accepted", "modified")),
@@ -58,6 +58,11 @@ def _is_malformed(event: Mapping[str, Any]) -> bool:
     return (event["decision"] == "nudge" and event.get("call") is None) or (
         event["decision"] == "refuse" and str(event.get("reason", "")).startswith(("There is no tool", "The arguments"))
     )
+
+
+def _is_recovered(event: Mapping[str, Any]) -> bool:
+    """A call that was put right. Without a call, it is the road that was changed (a model that takes no tools)."""
+    return event["decision"] == "repair" and event.get("call") is not None
 
 
 def _of(events: Events, kind: str) -> list[Mapping[str, Any]]:
