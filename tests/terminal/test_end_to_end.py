@@ -204,6 +204,26 @@ def test_a_no_to_an_undo_is_not_asked_for_a_reason_that_no_model_would_read(stag
     assert file.read_bytes() == POLITE
 
 
+@pytest.mark.usefixtures("file")
+def test_tab_completes_commands_and_files(stage: Stage) -> None:
+    with FakeOllama([say("It greets.")]) as server:
+        terminal = Terminal(flags(stage, server, "chat"), stage.env)
+        terminal.expect("› ")
+        terminal.type("what does @gr\t")
+        terminal.expect("@greet.py")
+        terminal.type(" do?\n")
+        terminal.expect("It greets.")
+        terminal.expect("› ")
+        terminal.type("/conte\t")
+        terminal.expect("/context")
+        terminal.type("\n")
+        terminal.expect("of 8,192 tokens")
+        terminal.expect("› ")
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+    assert "what does @greet.py do?" in told(server, 0)
+
+
 # --- Stopping
 
 

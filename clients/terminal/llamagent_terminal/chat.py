@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from llamagent_terminal import slash, terminal
 from llamagent_terminal.ask import INTERRUPTED, asking_screen, make_screen, resume_newest, say_failed, say_gone
+from llamagent_terminal.completing import completing
 from llamagent_terminal.leftovers import user_folder
 from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
@@ -23,7 +24,7 @@ def chat(options: Options) -> int:
     terminal.leave_on_hangup()
     screen = make_screen(sys.stdout)
     try:
-        with opened(options, View(screen, asking_screen())) as session, _history():
+        with opened(options, View(screen, asking_screen())) as session, _history(), completing(session):
             _greet(screen, str(options.folder))
             if options.resume:
                 resume_newest(session)

@@ -44,7 +44,8 @@ def _help(screen: Screen) -> None:
     widest = max(len(form) for form, _ in rows)
     for form, words in rows:
         screen.row(Span(form, Style.MODEL), widest, words)
-    for text in screen.wrapped('A line that ends in \\ goes on; """ begins and ends a text of several lines.', 2):
+    ends = 'Tab completes /commands and @files. A line that ends in \\ goes on; """ begins and ends several lines.'
+    for text in screen.wrapped(ends, 2):
         screen.line(Span(f"  {text}", Style.DIM))
 
 
