@@ -167,6 +167,18 @@ def test_no_command_has_an_id_that_the_daemons_take() -> None:
     assert not theirs & {command["command"] for command in MANIFEST["contributes"]["commands"]}
 
 
+def test_every_command_of_the_daemon_is_within_reach() -> None:
+    code = (EXTENSION / "src" / "commands.ts").read_text("utf-8")
+    table = re.search(r"REACHED: .*? = \{\n(.*?)\n\};", code, re.DOTALL)
+    assert table is not None
+    reached = dict(re.findall(r'^  (\w+): (?:"(\w+)"|null)', table[1], re.MULTILINE))
+    assert reached.keys() == {command.name for command in wire.COMMANDS if command.served}
+    # VS Code's own trust; the panel shows the trace, completes the prompt and takes back what waits.
+    assert {name for name, command in reached.items() if not command} == {"trust", "trace", "complete", "unqueue"}
+    ours = {command["command"] for command in MANIFEST["contributes"]["commands"]}
+    assert {f"llamagent.ui.{command}" for command in reached.values() if command} <= ours
+
+
 def test_menus_keys_and_walkthrough_name_commands_that_exist() -> None:
     known = {command["command"] for command in MANIFEST["contributes"]["commands"]}
     contributes = json.dumps([MANIFEST["contributes"][part] for part in ("menus", "keybindings")] + [WORDS])

@@ -11,6 +11,7 @@ import {
 
 import { editorsRipgrep } from "./program";
 import { personsSettings, type Values } from "./settings";
+import { tell } from "./talk";
 import { FLAGS } from "./wire";
 
 export function clientOptions(log: vscode.LogOutputChannel): LanguageClientOptions {
@@ -26,6 +27,7 @@ export function clientOptions(log: vscode.LogOutputChannel): LanguageClientOptio
       closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
     },
     middleware: {
+      executeCommand: runForEditor,
       workspace: {
         configuration: ({ items }) =>
           items.map(({ section }) => (section === "llamagent" ? settingsForDaemon() : null)),
@@ -34,6 +36,20 @@ export function clientOptions(log: vscode.LogOutputChannel): LanguageClientOptio
       },
     },
   };
+}
+
+/** A code action of the daemon: VS Code would show a rejected one as a modal dialog. */
+async function runForEditor(
+  command: string,
+  given: unknown[],
+  next: (command: string, given: unknown[]) => vscode.ProviderResult<unknown>,
+): Promise<unknown> {
+  try {
+    return await next(command, given);
+  } catch (problem) {
+    tell(problem);
+    return undefined;
+  }
 }
 
 /** What the person set, and where this editor's own ripgrep is. */

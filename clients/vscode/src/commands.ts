@@ -6,9 +6,43 @@ import { selected, wholeFile } from "./attachments";
 import type { Panel } from "./panel/view";
 import type { Parts } from "./parts";
 import * as talk from "./talk";
+import * as tuning from "./tuning";
 import * as waiting from "./waiting";
+import type { CommandName } from "./wire";
 
 export const UI = "llamagent.ui.";
+
+/** Where each command of the daemon is in this extension: a command of the table below, or its own place. */
+export const REACHED: Record<CommandName, string | null> = {
+  ask: "open",
+  ask_about: "askAbout",
+  cancel: "stop",
+  compact: "compact",
+  load_skill: "loadSkill",
+  skills: "loadSkill",
+  new: "new",
+  clear: "clear",
+  retry: "retry",
+  context: "context",
+  config: "settings",
+  init: "init",
+  models: "chooseModel",
+  pull_model: "pullModel",
+  set_model: "chooseModel",
+  set_temperature: "setTemperature",
+  set_num_ctx: "setNumCtx",
+  allow: "allow",
+  sessions: "sessions",
+  resume: "sessions",
+  delete_session: "sessions",
+  undo_turn: "undoTurn",
+  export: "export",
+  help: "help",
+  trust: null, // VS Code's own trust of a folder
+  trace: null, // the panel
+  complete: null, // the panel's prompt
+  unqueue: null, // the panel's queue
+};
 
 type Run = (...args: unknown[]) => Promise<void> | void;
 
@@ -40,6 +74,14 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     pullModel: (name) => talk.pullModel(parts, typeof name === "string" ? name : undefined),
     firstAsk: () => firstAsk(parts, panel),
     undoTurn: () => talk.undoTurn(parts),
+    retry: () => talk.retryLast(parts, panel),
+    export: () => talk.exportText(parts),
+    init: () => talk.init(parts),
+    context: () => talk.showContext(parts),
+    allow: () => tuning.allow(parts),
+    setTemperature: () => tuning.setTemperature(parts),
+    setNumCtx: () => tuning.setNumCtx(parts),
+    help: () => help(parts),
     attachFile: (uri) => attachFile(parts, panel, uri),
     restart: () => daemon.restart(),
     log: () => {
@@ -76,6 +118,20 @@ export async function tellWithLog(parts: Parts, problem: unknown): Promise<void>
     await vscode.commands.executeCommand("workbench.action.openSettings", "llamagent.server");
   } else if (chosen === showLog) {
     parts.log.show();
+  }
+}
+
+/** All that the daemon can do, each with its one line of help. */
+async function help(parts: Parts): Promise<void> {
+  const { commands } = await parts.daemon.call("help", {});
+  const rows = commands.flatMap(({ name, title, help: detail }) => {
+    const command = REACHED[name.replace(/^llamagent\./, "") as CommandName] as string | null | undefined;
+    return typeof command === "string" ? [{ label: title, detail, command }] : [];
+  });
+  const placeHolder = vscode.l10n.t("What llamagent can do");
+  const chosen = await vscode.window.showQuickPick(rows, { placeHolder, matchOnDetail: true });
+  if (chosen !== undefined) {
+    await vscode.commands.executeCommand(UI + chosen.command);
   }
 }
 

@@ -54,6 +54,27 @@ export async function retry(
   await turn(parts, panel, text ?? "", () => parts.daemon.call("retry", argument));
 }
 
+/** The last turn of the conversation again, from the palette: with its words, or with others. */
+export async function retryLast(parts: Parts, panel: Panel): Promise<void> {
+  const events = parts.conversation.all();
+  const started = events.filter((event) => event.kind === "turn.started").at(-1);
+  if (started === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("There is no turn to do again."));
+    return;
+  }
+  const prompt = vscode.l10n.t("What to ask instead; as it is, the same is asked again");
+  const given = await vscode.window.showInputBox({ prompt, value: started.text, ignoreFocusOut: true });
+  if (given === undefined || given.trim() === "") {
+    return;
+  }
+  const made = ["accepted", "modified"];
+  const edited = events.some(
+    (event) => event.turn === started.turn && event.kind === "edit.resolved" && made.includes(event.outcome),
+  );
+  const words = given === started.text ? {} : { text: given };
+  await retry(parts, panel, { turn: started.turn, edited, ...words });
+}
+
 /** Undefined: the person thought better of it. */
 async function undoFirst(): Promise<boolean | undefined> {
   const back = vscode.l10n.t("Undo its edits first");
@@ -201,9 +222,36 @@ function described({ current, damaged, model }: SessionRow): string {
 }
 
 async function exported(parts: Parts, { id }: SessionRow): Promise<void> {
-  const { text: content } = await parts.daemon.call("export", { session: id, format: "markdown" });
+  await exportText(parts, id);
+}
+
+/** As an untitled document, for the person to keep or not; without `session` the conversation of the moment. */
+export async function exportText(parts: Parts, session?: string): Promise<void> {
+  const which = session === undefined ? {} : { session };
+  const { text: content } = await parts.daemon.call("export", { ...which, format: "markdown" });
   const document = await vscode.workspace.openTextDocument({ content, language: "markdown" });
   await vscode.window.showTextDocument(document, { preview: false });
+}
+
+/** Sets the project up: what it would change in the folder is reviewed first. */
+export async function init(parts: Parts): Promise<void> {
+  const { created, skipped } = await parts.daemon.call("init", {});
+  const said = [
+    ...(created.length > 0 ? [vscode.l10n.t("Made: {0}.", created.join(", "))] : []),
+    ...(skipped.length > 0 ? [vscode.l10n.t("Left as it was: {0}.", skipped.join(", "))] : []),
+  ];
+  void vscode.window.showInformationMessage(said.join(" ") || vscode.l10n.t("Nothing was made."));
+}
+
+/** What fills the model's context, part by part. */
+export async function showContext(parts: Parts): Promise<void> {
+  const { tokens, numCtx, estimated, parts: rows } = await parts.daemon.call("context", {});
+  const about = estimated ? "~" : "";
+  const placeHolder = vscode.l10n.t("{0} of {1} tokens are in use", `${about}${String(tokens)}`, numCtx);
+  await vscode.window.showQuickPick(
+    rows.map((part) => ({ label: part.name, description: `${about}${String(part.tokens)}` })),
+    { placeHolder },
+  );
 }
 
 async function remove(parts: Parts, session: SessionRow): Promise<void> {

@@ -1,7 +1,7 @@
 /** What the tests in the extension host need: files in the workspace, a scripted model, the extension's parts. */
 
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import * as vscode from "vscode";
@@ -107,11 +107,82 @@ export class Conversation {
   }
 }
 
+/** What the person is told and asked by VS Code's own means, and what they answer. Nothing is shown meanwhile. */
+export class Person {
+  /** Toasts: the words and the buttons. */
+  readonly told: { text: string; buttons: string[] }[] = [];
+  /** Quick picks: the labels that were offered. */
+  readonly offered: string[][] = [];
+  /** The buttons to press, the texts to type and the rows to choose, one after the other; then nothing more. */
+  readonly presses: string[] = [];
+  readonly types: string[] = [];
+  readonly picks: RegExp[] = [];
+  private readonly originals = new Map<string, unknown>();
+
+  constructor() {
+    const toast = (text: string, ...rest: (string | vscode.MessageItem)[]): Promise<unknown> => {
+      const title = (item: string | vscode.MessageItem): string => (typeof item === "string" ? item : item.title);
+      this.told.push({ text, buttons: rest.map(title) });
+      const pressed = rest.find((item) => title(item) === this.presses[0]);
+      if (pressed === undefined) {
+        return new Promise(() => undefined); // it stays open
+      }
+      this.presses.shift();
+      return Promise.resolve(pressed);
+    };
+    this.replace("showErrorMessage", toast);
+    this.replace("showWarningMessage", toast);
+    this.replace("showInformationMessage", toast);
+    this.replace("showInputBox", () => Promise.resolve(this.types.shift()));
+    this.replace("showQuickPick", (rows: (string | vscode.QuickPickItem)[]) => {
+      const label = (row: string | vscode.QuickPickItem): string => (typeof row === "string" ? row : row.label);
+      this.offered.push(rows.map(label));
+      const wanted = this.picks.shift();
+      return Promise.resolve(rows.find((row) => wanted?.test(label(row)) ?? false));
+    });
+  }
+
+  async hears(words: RegExp): Promise<{ text: string; buttons: string[] }> {
+    const find = (): { text: string; buttons: string[] } | undefined => this.told.find(({ text }) => words.test(text));
+    await until(`words like ${String(words)}`, () => find() !== undefined);
+    return find() ?? { text: "", buttons: [] };
+  }
+
+  leave(): void {
+    for (const [name, original] of this.originals) {
+      Object.defineProperty(vscode.window, name, { value: original, configurable: true, writable: true });
+    }
+  }
+
+  private replace(name: keyof typeof vscode.window, by: unknown): void {
+    this.originals.set(name, vscode.window[name]);
+    Object.defineProperty(vscode.window, name, { value: by, configurable: true, writable: true });
+  }
+}
+
+/** The processes that this extension host started as daemons. */
+export function daemons(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((id) => {
+      try {
+        const [, , parent] = (readFileSync(`/proc/${id}/stat`, "utf8").split(")").at(-1) ?? "").split(" ");
+        return (
+          Number(parent) === process.pid &&
+          /start\.py|llamagent_server|^sleep/.test(readFileSync(`/proc/${id}/cmdline`, "utf8"))
+        );
+      } catch {
+        return false; // it ended while it was looked at
+      }
+    })
+    .map(Number);
+}
+
 export function reviewTabs(): vscode.Tab[] {
   return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ label }) => label.startsWith("Review:"));
 }
 
-async function setSettings(values: Record<string, unknown>): Promise<void> {
+export async function setSettings(values: Record<string, unknown>): Promise<void> {
   for (const [key, value] of Object.entries(values)) {
     await vscode.workspace.getConfiguration("llamagent").update(key, value, vscode.ConfigurationTarget.Global);
   }

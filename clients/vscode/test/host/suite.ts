@@ -3,4 +3,6 @@
 import "./pure";
 import "./review";
 import "./queue";
+import "./documents";
+import "./palette";
 import "./life";
