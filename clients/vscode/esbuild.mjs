@@ -60,6 +60,8 @@ if (tests) {
       "test/panelbench.ts",
       "test/host/index.ts",
       "test/host/suite.ts",
+      "test/host/untrusted.ts",
+      "test/host/profile.ts",
       "test/clicks/suite.ts",
     ],
     outbase: "test",

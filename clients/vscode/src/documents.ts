@@ -1,8 +1,8 @@
-/** What the daemon asks of the editor's documents: to save some, and to tell the diagnostics of some. */
+/** Saving documents for the daemon, and places and diagnostics in the form of LSP. */
 
 import * as vscode from "vscode";
 
-import type { DiagnosticsReply, SaveReply, Uris } from "./wire";
+import type { SaveReply, Uris } from "./wire";
 
 /** Only documents that are open; the reply names those that are now on disk. */
 export async function save({ uris }: Uris): Promise<SaveReply> {
@@ -15,14 +15,6 @@ export async function save({ uris }: Uris): Promise<SaveReply> {
     }
   }
   return { saved };
-}
-
-export function diagnostics({ uris }: Uris): DiagnosticsReply {
-  return {
-    diagnostics: Object.fromEntries(
-      uris.map((uri) => [uri, vscode.languages.getDiagnostics(vscode.Uri.parse(uri, true)).map(asLsp)]),
-    ),
-  };
 }
 
 const SEVERITIES = [1, 2, 3, 4] as const; // of the editor's 0 to 3

@@ -6,6 +6,7 @@ import { registerCommands, tellWithLog } from "./commands";
 import { receive } from "./panel/doors";
 import { Panel, VIEW } from "./panel/view";
 import { Parts } from "./parts";
+import { restartWhenIdle } from "./restarts";
 import { touches } from "./settings";
 import { StatusBar } from "./statusbar";
 import { modelReady, tell } from "./talk";
@@ -91,11 +92,12 @@ function forwardConversation(parts: Parts, panel: Panel): vscode.Disposable[] {
 }
 
 function followSettings(parts: Parts): vscode.Disposable[] {
+  const say = (problem: unknown): Promise<void> => tellWithLog(parts, problem);
   return [
     vscode.workspace.onDidChangeConfiguration((event) => {
       switch (touches(event)) {
         case "program":
-          void parts.daemon.restart().catch(tell);
+          void restartWhenIdle(parts, vscode.l10n.t("The daemon's settings changed.")).catch(say);
           break;
         case "values":
           void parts.daemon.tellSettings();
@@ -104,6 +106,8 @@ function followSettings(parts: Parts): vscode.Disposable[] {
           break;
       }
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void parts.daemon.restart().catch(tell)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      void restartWhenIdle(parts, vscode.l10n.t("This folder is trusted now.")).catch(say);
+    }),
   ];
 }

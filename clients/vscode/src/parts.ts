@@ -7,8 +7,10 @@ import { Attachments } from "./attachments";
 import { Consents } from "./consent";
 import { Conversation } from "./conversation";
 import { Daemon } from "./daemon";
-import { diagnostics, save } from "./documents";
+import { save } from "./documents";
+import { goOn } from "./goingon";
 import type { PanelState } from "./panel/messages";
+import { Problems } from "./problems";
 import { Reviews } from "./review/reviews";
 import * as wire from "./wire";
 
@@ -16,6 +18,7 @@ export class Parts implements vscode.Disposable {
   readonly attachments = new Attachments();
   readonly consents = new Consents();
   readonly conversation = new Conversation();
+  readonly problems = new Problems();
   readonly reviews: Reviews;
   readonly daemon: Daemon;
 
@@ -24,8 +27,11 @@ export class Parts implements vscode.Disposable {
     readonly log: vscode.LogOutputChannel,
   ) {
     this.reviews = new Reviews(log);
-    this.daemon = new Daemon(extension, log, (client) => {
-      this.connect(client);
+    this.daemon = new Daemon(extension, log, {
+      connect: (client) => {
+        this.connect(client);
+      },
+      begun: (client) => goOn(this.conversation, client),
     });
     this.conversation.onDidEndTurn(() => {
       this.reviews.turnEnded();
@@ -66,7 +72,8 @@ export class Parts implements vscode.Disposable {
   }
 
   dispose(): void {
-    vscode.Disposable.from(this.reviews, this.consents, this.daemon, this.conversation, this.attachments).dispose();
+    const { reviews, consents, daemon, conversation, attachments, problems } = this;
+    vscode.Disposable.from(reviews, consents, daemon, conversation, attachments, problems).dispose();
   }
 
   /** What the daemon may send. The stock handler of workspace/applyEdit gives way: it cannot see a withdrawal. */
@@ -76,7 +83,7 @@ export class Parts implements vscode.Disposable {
       this.consents.receive(question, token),
     );
     client.onRequest(wire.SAVE, save);
-    client.onRequest(wire.DIAGNOSTICS, diagnostics);
+    client.onRequest(wire.DIAGNOSTICS, (uris: wire.Uris) => this.problems.tell(uris));
     client.onRequest(wire.INPUT, input);
     client.onNotification(wire.TRACE, (event: wire.TraceEvent) => {
       this.conversation.add(event);

@@ -87,7 +87,8 @@ async function problemOf(program: string, args: readonly string[]): Promise<stri
   }
 }
 
-function reason(problem: unknown): string {
+/** Why a program could not be started, in few words. */
+export function reason(problem: unknown): string {
   const { code, message } = problem as { code?: unknown; message?: string };
   return code === "ENOENT" ? vscode.l10n.t("not found") : ((message ?? String(problem)).split("\n")[0] ?? "");
 }

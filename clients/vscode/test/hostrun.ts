@@ -1,46 +1,94 @@
-/** Runs the Mocha tests in the extension host of a real VS Code (code-server), and ends with their result. With
- * LLAMAGENT_TEST_GREP only those whose names match it. */
+/** Runs the Mocha tests in the extension host of a real VS Code (code-server), and ends with their result.
+ *
+ * `node hostrun.js [SUITE...]`: `suite` where none is named; LLAMAGENT_TEST_GREP takes only some tests. */
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { format } from "node:util";
 
+import type { Browser, Page } from "playwright-core";
+
 import { checkTools, EXTENSION } from "./harness/places";
 import { startBrowser, startCodeServer } from "./harness/server";
 
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 420_000;
+
+/** Each suite with the settings that it needs before VS Code starts. */
+const SUITES: Record<string, Record<string, unknown>> = {
+  suite: {},
+  untrusted: { "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never" },
+};
+const PROFILE = "profile";
+const ALWAYS = { "files.autoSave": "off" }; // its default in a browser would save what must stay unsaved
+
+const NOISE = /^%c|^(Resolv|Creating|Updating)|open-vsx|^Canceled|^\[|marketplace/i;
 
 async function main(): Promise<number> {
   checkTools();
-  const temporary = (name: string): string => mkdtempSync(join(tmpdir(), `llamagent-${name}-`));
-  const server = await startCodeServer(temporary("none"), { "security.workspace.trust.enabled": false });
+  const names = process.argv.length > 2 ? process.argv.slice(2) : ["suite"];
   const browser = await startBrowser();
   try {
+    let code = 0;
+    for (const name of names) {
+      const settings = name === PROFILE ? {} : SUITES[name];
+      if (settings === undefined) {
+        throw new Error(`no suite ${name}; there are ${[...Object.keys(SUITES), PROFILE].join(", ")}`);
+      }
+      const result = await run(browser, name, { ...ALWAYS, ...settings });
+      code = code === 0 ? result : code;
+    }
+    return code;
+  } finally {
+    await browser.close();
+  }
+}
+
+async function run(browser: Browser, name: string, settings: Record<string, unknown>): Promise<number> {
+  const temporary = (part: string): string => mkdtempSync(join(tmpdir(), `llamagent-${part}-`));
+  // Its extension host inherits these. A test has a minute: what it waits for in vain is to be named before that.
+  process.env["LLAMAGENT_TEST_SUITE"] = name;
+  process.env["LLAMAGENT_PATIENCE_MS"] ??= "40000";
+  const server = await startCodeServer(temporary("none"), settings);
+  const page = await browser.newPage({ viewport: { width: 1700, height: 1000 } });
+  try {
     const seen = { summary: false };
-    const page = await browser.newPage({ viewport: { width: 1700, height: 1000 } });
     const finished = new Promise<number>((resolve, reject) => {
       // It keeps this process alive: with nothing left to wait for, Node would end with 0.
-      setTimeout(() => reject(new Error("the tests do not come to an end")), PATIENCE_MS);
+      const timer = setTimeout(() => reject(new Error("the tests do not come to an end")), PATIENCE_MS);
       browser.once("disconnected", () => reject(new Error("the browser ended before the tests did")));
-      void page.exposeFunction("codeAutomationExit", resolve);
+      void page.exposeFunction("codeAutomationExit", (code: number) => {
+        clearTimeout(timer);
+        resolve(code);
+      });
       void page.exposeFunction("codeAutomationLog", (_: string, args: unknown[]) => {
         const line = format(...args);
         seen.summary ||= /^\s*\d+ passing/m.test(line);
-        if (!/^%c|^(Resolv|Creating|Updating)|open-vsx|^Canceled|^\[|marketplace/i.test(line)) {
+        if (!NOISE.test(line)) {
           process.stdout.write(`${line}\n`);
         }
       });
     });
     await page.goto(address(server.url, temporary("ws")));
+    void grantTrust(page);
     const code = await finished;
     if (code === 0 && !seen.summary) {
       throw new Error("the extension host ended before the tests did"); // as when it loses its window for too long
     }
     return code;
   } finally {
-    await browser.close();
+    await page.close();
     server.stop();
+  }
+}
+
+/** The person's click, once a test opened the editor of trust. */
+async function grantTrust(page: Page): Promise<void> {
+  try {
+    const button = page.locator(".workspace-trust-editor .monaco-button").filter({ hasText: /^Trust$/ });
+    await button.first().click({ timeout: PATIENCE_MS });
+  } catch {
+    return; // no test wanted it
   }
 }
 

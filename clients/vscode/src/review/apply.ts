@@ -79,14 +79,15 @@ function workspaceEdit(planned: readonly Planned[]): vscode.WorkspaceEdit {
 
 /** Only the lines that differ, so that cursors, folds and marks elsewhere stay. */
 function smallEdits(document: vscode.TextDocument, text: string): vscode.TextEdit[] {
-  const before = splitLines(document.getText());
+  const current = document.getText();
+  const before = splitLines(current);
   const after = splitLines(text);
   const starts = [0];
   for (const line of before) {
     starts.push((starts.at(-1) ?? 0) + line.length);
   }
   const position = (line: number): vscode.Position => document.positionAt(starts[line] ?? 0);
-  return lineHunks(before.map(plain), after).map((hunk) => {
+  return lineHunks(current.includes("\r") ? before.map(plain) : before, after).map((hunk) => {
     const range = new vscode.Range(position(hunk.aFirst), position(hunk.aEnd));
     return vscode.TextEdit.replace(range, after.slice(hunk.bFirst, hunk.bEnd).join(""));
   });

@@ -1,4 +1,4 @@
-/** Runs the tests of this folder inside the extension host. */
+/** Runs the tests of a suite of this folder inside the extension host. */
 
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ export function run(): Promise<void> {
   if (words !== undefined) {
     mocha.grep(words);
   }
-  mocha.addFile(join(__dirname, "suite.js"));
+  mocha.addFile(join(__dirname, `${process.env["LLAMAGENT_TEST_SUITE"] ?? "suite"}.js`));
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {
       if (failures === 0) {

@@ -166,6 +166,30 @@ describe("a review", () => {
     assert.equal(await file.text(), "a\nb\nc\nd\n");
   });
 
+  for (const save of ["on_accept", "never"]) {
+    it(`of several files, a new one too, is one review and one undo (saving: ${save})`, async () => {
+      const one = new File("one\n");
+      const two = new File("two\n");
+      const three = new File(null);
+      const calls = [edit(one, "one", "1"), edit(two, "two", "2")].flatMap(({ tool_calls }) => tool_calls ?? []);
+      const created = call("write_file", { path: three.name, content: "new\n" }).tool_calls ?? [];
+      const talking = await start([{ tool_calls: [...calls, ...created] }, done], { save });
+      const asked = talking.ask();
+      await talking.review();
+      await accept();
+      await asked;
+      assert.equal(talking.of("edit.proposed").length, 1);
+      assert.deepEqual([await one.text(), await two.text(), three.disk], ["1\n", "2\n", "new\n"]);
+      await one.show();
+      await vscode.commands.executeCommand("undo");
+      await until("the new file to go", () => !existsSync(three.path));
+      assert.deepEqual([await one.text(), await two.text()], ["one\n", "two\n"]);
+      for (const file of [one, two]) {
+        await (await file.document()).save();
+      }
+    });
+  }
+
   it("that was decided cannot be decided again", async () => {
     const file = new File("one\n");
     const talking = await start([edit(file, "one", "1"), done]);
@@ -227,14 +251,38 @@ describe("a review", () => {
     assert.match(talking.of("tool.returned")[0]?.content ?? "", /utf|encod|lose bytes/i);
   });
 
-  it("edits an untitled buffer only with a yes", async () => {
-    const document = await vscode.workspace.openTextDocument({ content: "one\n", language: "python" });
-    await vscode.window.showTextDocument(document, { preview: false });
-    const talking = await start([call("edit_file", { path: document.uri.path, old_text: "one", new_text: "1" }), done]);
-    await talking.ask();
-    assert.equal(document.getText(), "one\n");
-    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+  it("keeps every byte of a latin-1 file that is open with its encoding", async () => {
+    const file = new File(Buffer.from("caf\u00e9\none\n", "latin1"));
+    const document = await vscode.workspace.openTextDocument(file.uri, { encoding: "iso88591" });
+    await vscode.window.showTextDocument(document);
+    const talking = await start([edit(file, "one", "th\u00e9"), done], { save: "on_accept" });
+    const asked = talking.ask();
+    await talking.review();
+    await accept();
+    await asked;
+    assert.deepEqual(file.bytes, Buffer.from("caf\u00e9\nth\u00e9\n", "latin1"));
   });
+
+  for (const yes of [true, false]) {
+    it(`of an untitled buffer changes it ${yes ? "after a yes" : "not after a no"}`, async () => {
+      const document = await vscode.workspace.openTextDocument({ content: "one\n", language: "python" });
+      await vscode.window.showTextDocument(document, { preview: false });
+      const uri = document.uri.toString();
+      const talking = await start([call("edit_file", { path: uri, old_text: "one", new_text: "1" }), done]);
+      const asked = talking.ask();
+      await talking.review();
+      assert.equal(document.getText(), "one\n");
+      await (yes ? accept() : reject());
+      await asked;
+      assert.equal(document.getText(), yes ? "1\n" : "one\n");
+      assert.deepEqual(
+        talking.of("edit.resolved").map(({ outcome }) => outcome),
+        [yes ? "accepted" : "rejected"],
+      );
+      await vscode.window.showTextDocument(document);
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    });
+  }
 
   it("of a big file works", async () => {
     const row = `${"x".repeat(79)}\n`;
