@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -18,6 +19,9 @@ from llamagent_server.lsp.said import answer
 from llamagent_server.lsp.session import EditorSession
 from llamagent_server.lsp.wire_slash import Mistyped, Typed
 from llamagent_server.lsp.words import words
+
+if TYPE_CHECKING:
+    from llamagent_server.app import App
 
 SLOW_SECONDS = 0.5  # what takes longer has a bar
 SHOW_THEMSELVES = frozenset({"retry", "pull_model"})  # a turn, and a download with a bar of its own
@@ -56,6 +60,8 @@ async def _alone(session: EditorSession, work: Awaitable[TurnResult]) -> None:
 async def _done(session: EditorSession, asked: wire.Ask, typed: Typed, token: Token | None, do: Do) -> TurnResult:
     app = await session.app()
     name, arguments = _call(session, asked, typed)
+    if name == "trust" and arguments["trusted"] and not await _trusts(session, arguments):
+        return _told(app, session, asked, session.protocol.say("Nothing was changed."))
     work = asyncio.ensure_future(do(name, arguments))
     try:
         await _watched(session, typed, work, token)
@@ -69,9 +75,14 @@ async def _done(session: EditorSession, asked: wire.Ask, typed: Typed, token: To
         return TurnResult("", session_id, turn, StopReason.CANCELLED, 0, TurnUsage())
     if isinstance(result, TurnResult):
         return result
-    told = app.aside(asked.text.strip(), await _words(session, typed, result))
+    return _told(app, session, asked, await _words(session, typed, result))
+
+
+def _told(app: "App", session: EditorSession, asked: wire.Ask, words: str) -> TurnResult:
+    """The answer, which the person sees in the trace or by a message."""
+    told = app.aside(asked.text.strip(), words)
     if not told.traced:
-        session.answers.show(told.result.answer)
+        session.answers.show(words)
     return told.result
 
 
@@ -100,6 +111,11 @@ def _call(session: EditorSession, asked: wire.Ask, typed: Typed) -> tuple[str, d
     if row.command == "trust":
         arguments["folder"] = str(_folder(session, typed.rest))
     return row.command, arguments
+
+
+async def _trusts(session: EditorSession, arguments: dict[str, Json]) -> bool:
+    """An ask may hold words that somebody else wrote, from a pipe for instance: trust is given by a button only."""
+    return await session.editor.ask_trust(str(arguments["folder"]), ())
 
 
 def _folder(session: EditorSession, rest: str) -> Path:
