@@ -1,6 +1,9 @@
 """Trust is of what the person saw: what is new in a trusted folder counts after another yes, and not before."""
 
 import json
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +248,28 @@ async def test_thousands_of_skills_are_not_all_read(project: Path, home: Path) -
             problems = (await ed.command("config"))["problems"]
     assert len([skill for skill in skills if skill["source"] == "project"]) == 200
     assert any("only the first 200 entries are read" in problem for problem in problems)
+
+
+@pytest.fixture
+def bottomless(project: Path) -> Iterator[Path]:
+    """A skill with folders below folders, deeper than any path or recursion goes."""
+    shelf = project / ".agents/skills/deep"
+    shelf.mkdir(parents=True)
+    (shelf / "SKILL.md").write_text("---\ndescription: d\n---\nDig.\n")
+    (shelf / "near.md").write_text("NEAR\n")
+    below = os.open(shelf, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("a", dir_fd=below)
+        deeper = os.open("a", os.O_RDONLY, dir_fd=below)
+        os.close(below)
+        below = deeper
+    os.close(below)
+    yield project
+    subprocess.run(["rm", "-rf", str(shelf)], check=True)  # shutil's is recursive
+
+
+@pytest.mark.skipif(os.name == "nt", reason="only on Unix: folders below folders without end")
+async def test_a_skill_with_folders_below_folders_without_end_costs_nothing_else(bottomless: Path, home: Path) -> None:
+    ed, prompt, config = await turn(bottomless, home, call("load_skill", name="deep/near.md"))
+    assert "- deep: d" in prompt and config["problems"] == []
+    assert "NEAR" in ed.of("tool.returned")[0]["content"]

@@ -6,6 +6,7 @@ stands before the user's of the same name, and that before a shipped one. A proj
 """
 
 import difflib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ NESTED = "SKILL.md"
 MAX_BYTES = 64 * 1024
 MOST_FILES = 30  # beside a SKILL.md, that are named to the model
 MOST_LOOKED_AT = 1_000
+DEEPEST = 8  # folders below that of a skill
 MOST_SKILLS = 200  # in one folder: each is read before each turn
 PROJECT = "project"
 NEW = "is new or has changed since you trusted this folder, so it does not count"
@@ -177,10 +179,27 @@ def _names_beside(skill: Skill) -> list[str]:
     """The files beside a skill, by their paths there."""
     if skill.folder is None:
         return []
-    looked_at = sorted(islice(skill.folder.rglob("*"), MOST_LOOKED_AT))
-    files = (path for path in looked_at if is_file(path) and not is_link(path))
-    names = (path.relative_to(skill.folder).as_posix() for path in files)
-    return [name for name in names if name != NESTED]
+    found, folders, looked_at = [], [skill.folder], 0
+    while folders and looked_at < MOST_LOOKED_AT:
+        folder = folders.pop()
+        for path in _entries(folder, MOST_LOOKED_AT - looked_at):
+            looked_at += 1
+            if is_link(path):
+                continue
+            if is_file(path):
+                found.append(path.relative_to(skill.folder).as_posix())
+            elif len(folder.relative_to(skill.folder).parts) < DEEPEST:
+                folders.append(path)
+    return sorted(name for name in found if name != NESTED)
+
+
+def _entries(folder: Path, most: int) -> list[Path]:
+    """The first of what is in a folder; nothing of one that cannot be read, or is none."""
+    try:
+        with os.scandir(folder) as listed:
+            return [Path(entry.path) for entry in islice(listed, most)]
+    except OSError:
+        return []
 
 
 def _listed(skill: Skill) -> list[str]:

@@ -19,7 +19,7 @@ LOCK = FILE + locks.SUFFIX
 LOCK_SECONDS = 2.0  # another daemon writes for some milliseconds
 VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
-MAX_SEEN = 3000  # of one folder; the oldest are forgotten, and asked about again
+MAX_SEEN = 20_000  # of one folder; the oldest are forgotten, and asked about again
 
 
 class TrustStore:
