@@ -36,8 +36,6 @@ class ReadFile:
             note = f" [{snapshot.conflict or snapshot.note}]" if snapshot.conflict or snapshot.note else ""
             return _shown(f"{shown(snapshot.path)}{note}", lines, 1, len(lines), (start or 1, end), context)
         if snapshot.kind is ProblemKind.TOO_LARGE:
-            if start is None and end is None:
-                return refused(f"{snapshot.message} Read a part: start=1, end=200; or use search_text.")
             return await self._part(path, start or 1, end, context)
         return await problem(snapshot, path, self.workspace)
 
