@@ -161,3 +161,19 @@ async def test_what_is_put_together_of_parts(project: Path, home: Path) -> None:
     assert listed.endswith(" (4 messages, qwen3.5:4b, actuelle)")
     assert temperature == "temperature: 0.2 (par défaut)"
     assert [item["detail"] for item in items] == ["Résumer la conversation pour faire de la place."]
+
+
+async def test_why_a_turn_was_stopped(project: Path, home: Path) -> None:
+    """As the event and as the result of the ask; what the model was answered is its own matter."""
+    refusal = Refusal(400, {"error": "registry.ollama.ai/library/qwen3.5:4b does not support tools"})
+    again = say(json.dumps({"tool": "list_files", "arguments": {}}))
+    with FakeOllama(replies=[refusal, again, again, again]) as server:
+        async with editor(project, home, url=server.url, locale="fr") as ed:
+            result = await ed.ask("look")
+            (ended,) = ed.of("turn.ended")
+            said = {event["decision"]: event["reason"] for event in ed.of("harness.decided")}
+    assert said["repair"].startswith("qwen3.5:4b n'accepte pas d'outils : ")
+    assert said["repair"].endswith(" : chacune de ses étapes suit désormais un schéma JSON")
+    assert said["stop"].endswith("(list_files) 3 fois de suite, sans que rien ait changé entre-temps")
+    assert result["answer"] == ended["answer"]
+    assert result["answer"].startswith(f"Arrêté : {said['stop']}. Dites ce qu'il doit faire")

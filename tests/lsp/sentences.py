@@ -211,6 +211,12 @@ PHRASES = (
     "editor",
     "session",
     "command line",
+    "{0}, with nothing changed between",
+    "{0}: each of its steps is constrained by a JSON schema instead",
+    "{0} cannot be given tools",
+    "{0} cannot be given tools: {1}",
+    "{0} wrote nothing usable twice in a row",
+    "remembered from {0}: {1}",
     "{0}: {1} of {2} GB",
     "{0}: {1} of {2} MB",
 )

@@ -39,7 +39,7 @@ def lines(say: Say, text: str) -> str:
 
 def result(say: Say, value: dict[str, Json]) -> dict[str, Json]:
     """What a command answers, but for what the model or the person said."""
-    told = _with(say, value, ("note", "reason"))
+    told = _with(say, _ended(say, value) if "stopReason" in value else value, ("note", "reason"))
     for key, spoken in _LISTS.items():
         if isinstance(rows := told.get(key), list):
             told[key] = [spoken(say, row) for row in rows]
