@@ -76,10 +76,15 @@ def _open(top: _Folder, room: int) -> None:
             pending.extend(folder.folders.values())
 
 
-def _lines(folder: _Folder) -> Iterator[str]:
-    for below in folder.folders.values():
-        if below.is_open:
-            yield from _lines(below)
+def _lines(top: _Folder) -> Iterator[str]:
+    """Not by recursion: a folder may lie below more of them than that goes."""
+    pending: list[_Folder | list[str]] = [top]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, list):
+            yield from map(shown, item)
+        elif item.is_open:
+            pending.append(item.files)
+            pending.extend(reversed(item.folders.values()))
         else:
-            yield below.folded
-    yield from map(shown, folder.files)
+            yield item.folded
