@@ -9,11 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # A reason that begins so belongs to another system than this one, and may be skipped even where nothing may.
 ELSEWHERE = "only on "
 CASES = Path(__file__).parent / "cases"
 FROM_THE_PERSON = ("OLLAMA_URL", "OLLAMA_MODEL", "OLLAMA_HOST", "LLAMAGENT_WORKDIR", "NO_COLOR")
+
+# On a busy machine everything takes long: how fast it is, is for the benches.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
