@@ -1,6 +1,7 @@
 """What a person reads in their language, over real stdio: errors, notices, answers, help in files, progress."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,25 @@ async def test_why_a_turn_was_stopped(project: Path, home: Path) -> None:
     assert said["stop"].endswith("(list_files) 3 fois de suite, sans que rien ait changé entre-temps")
     assert result["answer"] == ended["answer"]
     assert result["answer"].startswith(f"Arrêté : {said['stop']}. Dites ce qu'il doit faire")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only on systems where anybody makes links")
+async def test_problems_of_settings_and_a_folder_that_is_a_link(project: Path, home: Path) -> None:
+    (project / ".llamagent").symlink_to(project.parent)
+    home.mkdir()
+    (home / "config.toml").write_text('temperature = 0.2\nmodle = "x"\n')
+    reply = call("edit_file", path="no.py", old_text="a", new_text="b")
+    link = f"{project / '.llamagent'} est un lien, qui n'est pas suivi"
+    with FakeOllama(replies=[reply, say("ok")]) as server:
+        async with editor(project, home, url=server.url, locale="fr", settings={"bogus": 1}) as ed:
+            await ed.ask("change it")
+            notices = [event["text"] for event in ed.of("notice")]
+            problems = (await ed.command("config"))["problems"]
+            error = await ed.failing("init")
+    assert f".llamagent: les réglages du projet ne sont pas lus : {link}." in problems
+    assert any(".toml, ligne 2 : « modle » n'est pas un réglage." in problem for problem in problems)
+    assert any(problem.startswith("éditeur: « bogus » n'est pas un réglage.") for problem in problems)
+    assert set(problems) <= set(notices)
+    assert f"Les compétences du projet ne sont pas lues : {link}." in notices
+    assert "Rien n'a été modifié : la modification essayée n'a pas été appliquée." in notices
+    assert error["message"] == f"Le projet ne peut pas être préparé : {link}."

@@ -217,6 +217,9 @@ PHRASES = (
     "{0} cannot be given tools: {1}",
     "{0} wrote nothing usable twice in a row",
     "remembered from {0}: {1}",
+    "{0} is no folder",
+    "{0} cannot be used ({1})",
+    "{0} is a link, which is not followed",
     "{0}: {1} of {2} GB",
     "{0}: {1} of {2} MB",
 )

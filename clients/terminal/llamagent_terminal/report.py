@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from llamagent_terminal.screen import Screen, Span, Style, cells, clipped
@@ -55,7 +56,7 @@ def _sessions(screen: Screen, result: Result) -> None:
     for number, row in enumerate(result["sessions"], 1):
         marks = ", current" if row["current"] else ""
         marks += ", damaged" if row.get("damaged") else ""
-        when = row["updated"][:16].replace("T", " ")
+        when = f"{datetime.fromisoformat(row['updated']).astimezone():%Y-%m-%d %H:%M}"
         facts = f"  {row['messages']} messages, {row['model']}{marks}"
         head = f"{number:>3}  {when}  "
         title = prose(row["title"] or row["id"])

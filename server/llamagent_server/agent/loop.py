@@ -159,8 +159,9 @@ def _close(session: Session, words: str) -> None:
 
 def _end(session: Session, turn: TurnState, reason: StopReason, answer: str, error: str | None) -> TurnResult:
     if reason is StopReason.ANSWERED and turn.edits_tried and not turn.edits_made:
-        tried = "1 edit was" if turn.edits_tried == 1 else f"{turn.edits_tried} edits were"
-        session.trace.emit(Notice(Level.WARNING, f"Nothing was changed: {tried} tried, and none was applied."))
+        one = "Nothing was changed: 1 edit was tried, and none was applied."
+        several = f"Nothing was changed: {turn.edits_tried} edits were tried, and none was applied."
+        session.trace.emit(Notice(Level.WARNING, one if turn.edits_tried == 1 else several))
     if (problem := session.journal.problem) is not None:
         session.trace.emit(Notice(Level.WARNING, problem))
     seconds = round(monotonic() - turn.begun, 3)

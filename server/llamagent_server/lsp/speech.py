@@ -32,7 +32,7 @@ def lines(say: Say, text: str) -> str:
         if (whole := say(rest)) != rest:
             return mark + whole
         name, colon, words = rest.partition(": ")
-        return f"{mark}{say(name)}{colon}{say(words)}" if mark and colon else line
+        return f"{mark}{say(name)}{colon}{say(words)}"
 
     return "\n".join(map(one, text.split("\n")))
 
@@ -91,7 +91,7 @@ _EVENTS: Mapping[str, Callable[[Say, Mapping[str, Json]], dict[str, Json]]] = {
 
 
 def _problem(say: Say, row: Json) -> Json:
-    return say(row) if isinstance(row, str) else row
+    return lines(say, row) if isinstance(row, str) else row
 
 
 def _command(say: Say, row: Json) -> Json:
