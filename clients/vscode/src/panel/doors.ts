@@ -8,7 +8,7 @@ import * as talk from "../talk";
 import * as waiting from "../waiting";
 import type { ConsentReply } from "../wire";
 import type { ConsentDecision, FromPage, PageCommand } from "./messages";
-import { isOfUse, runTyped } from "./slash";
+import { runTyped } from "./slash";
 import type { Panel } from "./view";
 
 // A page that was tampered with could send any name.
@@ -23,7 +23,7 @@ const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>([
 export async function receive(parts: Parts, panel: Panel, message: FromPage): Promise<void> {
   switch (message.type) {
     case "ask":
-      if (!(await runTyped(parts, panel, message.text))) {
+      if (!(await runTyped(message.text))) {
         await talk.ask(parts, panel, message.text, message.steer);
       }
       return;
@@ -106,7 +106,7 @@ async function complete(parts: Parts, panel: Panel, { request, text, offset }: M
   await parts.daemon.ensure(); // the first letters may come while it starts
   if (parts.daemon.serves("complete")) {
     const { items } = await parts.daemon.call("complete", { text, offset });
-    panel.post({ type: "completions", request, items: items.filter(isOfUse) });
+    panel.post({ type: "completions", request, items });
   }
 }
 

@@ -25,6 +25,8 @@ export class Turn {
   private answer = "";
   private edited = false;
   private ended = false;
+  /** Whether the model was: what a typed command answered is not asked again. */
+  private asked = false;
 
   constructor(
     readonly id: string,
@@ -50,6 +52,7 @@ export class Turn {
         break;
       case "turn.ended":
         this.ended = true;
+        this.asked = event.steps > 0 || event.stopReason !== "answered";
         this.answer = event.answer;
         this.stream = null;
         break;
@@ -103,7 +106,7 @@ export class Turn {
     if (this.actions.parentElement === null) {
       this.add(this.actions);
     }
-    const again = can.retry && !running && !put;
+    const again = can.retry && this.asked && !running && !put;
     const all: [boolean, string, string, () => void][] = [
       [
         this.answer !== "",

@@ -32,6 +32,16 @@ describe("the prompt", () => {
     await until("an empty conversation", async () => (await at.panel.locator(".row").count()) === 0);
   });
 
+  it("leaves a typed command that has no view here to the daemon, which answers in words", async () => {
+    const at = await scene({});
+    const answers = at.panel.locator(".row.info");
+    await at.ask("/temp 0.5");
+    await answers.getByText("0.5").waitFor();
+    assert.equal(await at.button("Ask again").count(), 0);
+    await at.ask("/temp 0.2");
+    await answers.getByText("0.2").first().waitFor();
+  });
+
   it("puts the list away by Escape, and leaves what was typed", async () => {
     const at = await scene({ files: { "escape.py": CODE } });
     await at.prompt.pressSequentially("@escape");

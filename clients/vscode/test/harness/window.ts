@@ -142,11 +142,11 @@ export class Window {
     return this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
   }
 
+  /** By its row and not by Enter: while the list is still filtered, Enter takes another one. */
   async command(title: string): Promise<void> {
     await this.page.keyboard.press("F1");
     await this.quickInput.fill(`>${title}`);
-    await this.quickRow(title).waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${title}"]`).first().click();
   }
 
   async openPanel(): Promise<void> {
