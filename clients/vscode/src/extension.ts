@@ -7,6 +7,7 @@ import { receive } from "./panel/doors";
 import { Panel, VIEW } from "./panel/view";
 import { Parts } from "./parts";
 import { restartWhenIdle } from "./restarts";
+import { closeLeftOver } from "./review/tab";
 import { touches } from "./settings";
 import { StatusBar } from "./statusbar";
 import { modelReady, tell } from "./talk";
@@ -47,6 +48,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   );
   show();
   showPanelOnce(context, panel);
+  void closeLeftOver();
   running = parts;
   // Now, so that the person sees at once whether it works.
   parts.daemon.ensure().then(

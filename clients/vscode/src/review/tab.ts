@@ -30,6 +30,17 @@ function tabsOf(proposal: Proposal): vscode.Tab[] {
     .filter(({ label }) => label === title || label.startsWith(`${title} (`));
 }
 
+/** After a reload VS Code may bring back the tab of a review whose daemon is gone: empty, and of no use. */
+export async function closeLeftOver(): Promise<void> {
+  const begins = vscode.l10n.t("Review: {0}", "");
+  const tabs = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ label, input }) => label.startsWith(begins) && !(input instanceof vscode.TabInputText));
+  if (tabs.length > 0) {
+    await vscode.window.tabGroups.close(tabs, true);
+  }
+}
+
 export function isOpen(proposal: Proposal): boolean {
   return tabsOf(proposal).length > 0;
 }

@@ -84,7 +84,7 @@ describe("a turn", () => {
     await at.reviewTab.waitFor();
     await at.load();
     await at.prompt.waitFor();
-    assert.equal(await at.reviewTab.count(), 0);
+    await until("no tab of a review", async () => (await at.reviewTab.count()) === 0);
     assert.equal(at.read("reload.py"), CODE);
   });
 });

@@ -121,9 +121,7 @@ export class Window {
   }
 
   get panel(): FrameLocator {
-    return this.page
-      .frameLocator('iframe.webview.ready[src*="purpose=webviewView"]')
-      .frameLocator("iframe#active-frame");
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 
   get statusItem(): Locator {
