@@ -19,6 +19,7 @@ from llamagent_server.core.mentions import Mention, mentions
         ("@a.py:x", [Mention("@a.py:x", "a.py:x")]),
         ('@"my file.txt" and', [Mention('@"my file.txt"', "my file.txt")]),
         ('@"my file.txt":3-4', [Mention('@"my file.txt":3-4', "my file.txt", 3, 4)]),
+        ('@"my file.txt:3-4" and', [Mention('@"my file.txt:3-4"', "my file.txt", 3, 4)]),
         ("@src/", [Mention("@src/", "src/")]),
         ("@.", []),
         ("@./a.py", [Mention("@./a.py", "./a.py")]),

@@ -56,7 +56,10 @@ def _without_code(text: str) -> str:
 
 
 def _quoted(match: re.Match[str]) -> Mention | None:
+    """The lines stand behind the quotes, or within them as people write them too."""
     path = match["quoted"].strip()
+    if match["from"] is None and (ranged := _RANGE.fullmatch(path)):
+        return Mention(match[0], ranged["path"], *_lines(ranged["first"], ranged["last"]))
     return Mention(match[0], path, *_lines(match["from"], match["to"])) if path else None
 
 
