@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.editor import editor
-from tests.fakes import FakeOllama, say
+from tests.fakes import FakeOllama, call, say
 
 OURS = [".llamagent/config.toml", ".llamagent/.gitignore", ".llamagent/skills/README.txt"]
 
@@ -28,6 +28,50 @@ async def test_init_makes_all_and_once_only(project: Path, home: Path) -> None:
     assert "How to run its tests" in server.requests[0].json["messages"][0]["content"]
 
 
+async def test_all_that_would_be_made_is_shown_before_the_yes(project: Path, home: Path) -> None:
+    before: list[list[str]] = []
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url) as ed:
+
+            def look(params: Any) -> Any:
+                before.append(files(project))
+                return ed.accept(params)
+
+            ed.answers["workspace/applyEdit"] = look
+            await ed.command("init")
+            (shown,) = ed.asked("workspace/applyEdit")
+    texts = {
+        op["textDocument"]["uri"]: "".join(edit["newText"] for edit in op["edits"])
+        for op in shown["edit"]["documentChanges"]
+        if "edits" in op
+    }
+    assert before == [[]]
+    made = {name: (project / name).read_text() for name in ["AGENTS.md", *OURS]}
+    assert texts == {ed.uri(name): text for name, text in made.items()}
+    assert all(made.values())
+
+
+async def test_without_a_review_the_question_names_all_and_shows_their_texts(project: Path, home: Path) -> None:
+    titles = iter(["Show diff", "Accept"])
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url, flags={}) as ed:
+            ed.answers["window/showMessageRequest"] = lambda _: {"title": next(titles)}
+            assert await ed.command("init") == {"created": ["AGENTS.md", *OURS], "skipped": []}
+            first, second = ed.asked("window/showMessageRequest")
+    assert all(name in first["message"] for name in ["AGENTS.md", *OURS])
+    for name in ["AGENTS.md", *OURS]:
+        assert set(second["message"].splitlines()) >= {f"+{line}" for line in (project / name).read_text().splitlines()}
+
+
+async def test_no_tool_proposes_what_init_does(project: Path, home: Path) -> None:
+    replies = [call("write_file", path=OURS[0], content='model = "x"\n'), say("done")]
+    with FakeOllama(replies=replies) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("set it up")
+            assert ed.asked("workspace/applyEdit") == []
+    assert not (project / OURS[0]).exists()
+
+
 async def test_what_is_there_stays(project: Path, home: Path) -> None:
     (project / "AGENTS.md").write_text("mine\n")
     (project / ".llamagent/skills").mkdir(parents=True)
@@ -35,7 +79,8 @@ async def test_what_is_there_stays(project: Path, home: Path) -> None:
     with FakeOllama() as server:
         async with editor(project, home, url=server.url) as ed:
             done = await ed.command("init")
-            assert ed.asked("workspace/applyEdit") == []
+            (shown,) = ed.asked("workspace/applyEdit")
+            assert {op["uri"] for op in shown["edit"]["documentChanges"] if "uri" in op} == set(map(ed.uri, OURS[1:]))
     assert done == {"created": OURS[1:], "skipped": ["AGENTS.md", OURS[0]]}
     assert (project / "AGENTS.md").read_text() == "mine\n"
     assert (project / ".llamagent/config.toml").read_text() == "temperature = 1\n"

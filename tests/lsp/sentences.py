@@ -186,7 +186,6 @@ PHRASES = (
     "blank lines around it",
     "the final newline",
     "it drops {0} lines of the file",
-    "with {0}",
     "create {0}",
     "rewrite {0}",
     "edit {0}",

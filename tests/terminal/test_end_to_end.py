@@ -67,6 +67,23 @@ def test_the_whole_road(stage: Stage, file: Path) -> None:
     assert "accepted" in told(server)
 
 
+def test_init_shows_every_line_that_it_would_make(stage: Stage) -> None:
+    with FakeOllama() as server:
+        terminal = Terminal(flags(stage, server, "chat"), stage.env)
+        terminal.expect("›")
+        terminal.type("/init\n")
+        shown = terminal.expect("Apply to 4 files? [y/N]")
+        assert not (stage.folder / ".llamagent" / "config.toml").exists()
+        terminal.type("y\n")
+        terminal.expect("written")
+        terminal.type("/quit\n")
+        assert terminal.ended() == 0
+    for name in ("AGENTS.md", ".llamagent/config.toml", ".llamagent/.gitignore", ".llamagent/skills/README.txt"):
+        assert f"{name} (new file)" in shown
+        text = (stage.folder / name).read_text()
+        assert all(f"+{line[:60]}" in shown for line in text.splitlines())
+
+
 def test_the_edits_of_one_reply_are_one_question(stage: Stage, file: Path) -> None:
     new = ("write_file", {"path": "new.py", "content": "x = 1\n"})
     both = calls(("edit_file", EDIT.calls[0].arguments), new)

@@ -266,3 +266,21 @@ async def test_nothing_outside_is_ever_read_whatever_links_there_are(
 def _outside(project: Project) -> dict[Path, int]:
     paths = project.parent.glob("*/*")
     return {path: path.lstat().st_mtime_ns for path in paths if project.root not in path.parents}
+
+
+@pytest.mark.parametrize(
+    "path", ["AGENTS.md", ".git/hooks/pre-commit", "src/.llamagent/config.toml", "../.llamagent/x"]
+)
+def test_setting_up_leads_into_our_own_folder_only(tmp_path: Path, path: str) -> None:
+    found = resolve(path, Purpose.SET_UP, [folder(tmp_path)])
+    assert isinstance(found, PathProblem)
+    assert found.kind is ProblemKind.REFUSED
+    ours = resolve(".llamagent/config.toml", Purpose.SET_UP, [folder(tmp_path)])
+    assert isinstance(ours, Resolved) and not ours.exists
+
+
+@unix
+def test_setting_up_follows_no_link_out_of_our_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".llamagent").symlink_to("src")
+    assert isinstance(resolve(".llamagent/config.toml", Purpose.SET_UP, [folder(tmp_path)]), PathProblem)

@@ -1,4 +1,4 @@
-"""`init`: a project's AGENTS.md, proposed through the gate, and our own files beside it, once that was accepted."""
+"""`init`: a project's AGENTS.md and our own files beside it, proposed as one edit: who says yes has seen every line."""
 
 from llamagent_server.agent.ports import Editor, NewId
 from llamagent_server.agent.results import Initialized
@@ -6,34 +6,40 @@ from llamagent_server.agent.review import MADE, resolve
 from llamagent_server.core.proposals import FileChange, Proposal
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.store import places
-from llamagent_server.store.project_files import NOTES_TEXT, make_files, missing_files, project_files
+from llamagent_server.store.project_files import NOTES_TEXT, missing_files, project_files
 from llamagent_server.workspace import Folder, NewFile, ProjectWorkspace
 
 NOTES = "AGENTS.md"
 
 
 async def set_up(workspace: ProjectWorkspace, editor: Editor, new_id: NewId) -> Initialized:
-    """Make what is missing in the first folder. Where AGENTS.md is missing it is proposed, and nothing is made when the
-    person rejects it; where it is there, the command itself was the person's word. Raises RequestError."""
-    folder = workspace.folders[0]
-    ours = await off_loop(lambda _: _missing(folder))
+    """Propose what is missing in the first folder. Raises RequestError."""
     every = (NOTES, *project_files())
-    path = f"{folder.name}/{NOTES}" if len(workspace.folders) > 1 else NOTES
-    found = await workspace.read_for_edit(path)
-    notes: tuple[str, ...] = ()
-    if isinstance(found, NewFile):
-        note = f"with {', '.join(ours)}" if ours else ""
-        change = FileChange(found.path, found.uri, None, NOTES_TEXT, note=note)
-        proposal = Proposal("set up the project", (change,))
-        answer = await editor.review(new_id("review"), proposal)
-        if resolve(proposal, answer).outcome not in MADE:
-            return Initialized((), every)
-        notes = (NOTES,)
-    made = await off_loop(lambda _: make_files(folder.path)) if ours else ()
-    created = (*notes, *made)
+    changes = await _missing(workspace)
+    if not changes:
+        return Initialized((), every)
+    proposal = Proposal("set up the project", tuple(changes.values()))
+    answer = await editor.review(new_id("review"), proposal)
+    if resolve(proposal, answer).outcome not in MADE:
+        return Initialized((), every)
+    await editor.save_edited()  # settings and rules of what git ignores count on disk only
+    states = zip(changes, answer.base, answer.now, strict=True)
+    created = tuple(name for name, base, now in states if base is None and now is not None)
     return Initialized(created, tuple(name for name in every if name not in created))
 
 
-def _missing(folder: Folder) -> tuple[str, ...]:
+async def _missing(workspace: ProjectWorkspace) -> dict[str, FileChange]:
+    folder = workspace.folders[0]
+    ours = await off_loop(lambda _: _ours(folder))
+    found = {}
+    for name, text in {NOTES: NOTES_TEXT, **ours}.items():
+        path = f"{folder.name}/{name}" if len(workspace.folders) > 1 else name
+        place = await workspace.read_for_edit(path, ours=name in ours)
+        if isinstance(place, NewFile):
+            found[name] = FileChange(place.path, place.uri, None, text, ours=name in ours)
+    return found
+
+
+def _ours(folder: Folder) -> dict[str, str]:
     """Of the home folder `.llamagent` is the person's own, and no project's."""
-    return () if places.is_home(folder.path) else missing_files(folder.path)
+    return {} if places.is_home(folder.path) else missing_files(folder.path)

@@ -14,7 +14,7 @@ class FileChange:
     `path` is relative to the workspace, with `/`. `before` is None for a file that does not exist yet. Both texts are
     exactly as the editor has them (line ends kept, no byte order mark). `version` is the document's version where the
     file is open, else None. `note` labels a match that needed tolerance ("" = exact). `removes`: the file goes away,
-    and `after` is empty.
+    and `after` is empty. `ours`: a file in our own folder of the project, which no tool may propose.
     """
 
     path: str
@@ -24,6 +24,7 @@ class FileChange:
     version: int | None = None
     note: str = ""
     removes: bool = False
+    ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)

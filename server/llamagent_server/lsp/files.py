@@ -96,7 +96,7 @@ class Files:
         deadline = _now() + SETTLE_SECONDS
         while True:
             generation = self._documents.generation
-            found = await self._workspace().read_for_edit(change.uri)
+            found = await self._workspace().read_for_edit(change.uri, ours=change.ours)
             if isinstance(found, PathProblem):
                 raise Refused(found.message)
             if isinstance(found, Snapshot) and found.conflict is not None:

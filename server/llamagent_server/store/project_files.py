@@ -1,6 +1,5 @@
-"""The files of ours that a project can have: what `init` makes where it is missing, and nothing else."""
+"""The files of ours that a project can have: what `init` proposes where it is missing, and nothing else."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -47,27 +46,14 @@ def project_files() -> tuple[str, ...]:
     return tuple(_path(below, name) for below, name, _ in _FILES)
 
 
-def missing_files(folder: Path) -> tuple[str, ...]:
-    """Those that are not there. Raises RequestError where the project's folder of ours cannot be used."""
+def missing_files(folder: Path) -> dict[str, str]:
+    """The texts of those that are not there, by their paths. Raises RequestError where the project's folder of ours
+    cannot be used."""
     place = places.project_place(folder)
     for below in {below for below, _, _ in _FILES}:
         if (reason := places.obstacle(place.below(*below))) is not None:
             raise RequestError(f"The project cannot be set up: {reason}.")
-    return tuple(_path(below, name) for below, name, _ in _FILES if not _is_there(place.below(*below), name))
-
-
-def make_files(folder: Path) -> tuple[str, ...]:
-    """Make what is missing; nothing that is there is touched. Raises RequestError."""
-    place, made = places.project_place(folder), []
-    try:
-        for below, name, text in _FILES:
-            places.make_folder(place.below(*below), mode=0o777)  # shared, as the project is
-            with contextlib.suppress(FileExistsError):
-                places.create(place.below(*below), name, text.encode(), mode=0o666)
-                made.append(_path(below, name))
-    except OSError as error:
-        raise RequestError(f"The project cannot be set up: {places.words(error)}.") from None
-    return tuple(made)
+    return {_path(below, name): text for below, name, text in _FILES if not _is_there(place.below(*below), name)}
 
 
 def _is_there(place: Place, name: str) -> bool:

@@ -22,6 +22,11 @@ class Purpose(StrEnum):
     READ = "read"  # a file
     WRITE = "write"  # a whole file, there already or not
     LIST = "list"  # a folder
+    SET_UP = "set_up"  # as WRITE, but a file in our own folder: what `init` proposes, and no tool
+
+
+_WRITES = (Purpose.WRITE, Purpose.SET_UP)
+_OURS = ".llamagent"
 
 
 class ProblemKind(StrEnum):
@@ -83,7 +88,7 @@ class Resolved:
 def resolve(path: str, purpose: Purpose, folders: Sequence[Folder]) -> Resolved | PathProblem:
     """Where `path` leads; what is read or listed must be there. Blocking; never raises, never opens anything."""
     found = locate(path, purpose, folders)
-    if isinstance(found, Resolved) and not found.exists and purpose is not Purpose.WRITE:
+    if isinstance(found, Resolved) and not found.exists and purpose not in _WRITES:
         return missing(path, purpose)
     return found
 
@@ -184,6 +189,8 @@ def _judged(given: str, place: _Place, purpose: Purpose) -> Resolved | PathProbl
     parts = place.real.relative_to(place.root).parts
     if purpose is Purpose.WRITE and (name := protected(parts) or protected(_below_folder(given, place))):
         return _refused(given, f"{shown(name)} decides what runs or what is trusted, so it is never written")
+    if purpose is Purpose.SET_UP and parts[:1] != (_OURS,):
+        return _refused(given, f"it is not in {_OURS}")
     status = _status(place.real, purpose)
     resolved = Resolved(
         place.folder,
@@ -199,7 +206,7 @@ def _judged(given: str, place: _Place, purpose: Purpose) -> Resolved | PathProbl
         return _refused(given, why)
     if place.ends_with_slash and not resolved.is_folder:
         return _refused(given, "it is a file, not a folder")
-    if purpose is Purpose.WRITE and (why := _in_repository_data(place.root, parts)):
+    if purpose in _WRITES and (why := _in_repository_data(place.root, parts)):
         return _refused(given, why)
     return resolved
 
@@ -215,7 +222,7 @@ def _status(real: Path, purpose: Purpose) -> os.stat_result | None:
     try:
         return real.lstat()
     except OSError as error:
-        missing = error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and purpose is not Purpose.WRITE)
+        missing = error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and purpose not in _WRITES)
         if missing:
             return None
         raise
@@ -224,7 +231,7 @@ def _status(real: Path, purpose: Purpose) -> os.stat_result | None:
 def _absent(given: str, resolved: Resolved, place: _Place, purpose: Purpose) -> Resolved | PathProblem:
     if "\\" in given and os.name != "nt":
         return _refused(given, "folders are separated by /, not by a backslash")
-    if purpose is not Purpose.WRITE:
+    if purpose not in _WRITES:
         return resolved
     if place.ends_with_slash:
         return _refused(given, "it names a folder, not a file")

@@ -123,10 +123,11 @@ class ProjectWorkspace:
         view = self._view()
         return await off_loop(lambda _: snapshots.read(view, self._freshness, path, max_bytes))
 
-    async def read_for_edit(self, path: str) -> Snapshot | NewFile | PathProblem:
-        """As `read`, for a file that is to be written: where none is, the place for it; protected files are refused."""
-        view = self._view()
-        return await off_loop(lambda _: snapshots.for_edit(view, self._freshness, path))
+    async def read_for_edit(self, path: str, *, ours: bool = False) -> Snapshot | NewFile | PathProblem:
+        """As `read`, for a file that is to be written: where none is, the place for it; protected files are refused.
+        `ours`: one in our own folder, and no other."""
+        view, purpose = self._view(), Purpose.SET_UP if ours else Purpose.WRITE
+        return await off_loop(lambda _: snapshots.for_edit(view, self._freshness, path, purpose))
 
     async def read_lines(self, path: str, start: int, end: int) -> Part | PathProblem:
         """Some lines of a file of any size, from disk (1-based, `end` included)."""

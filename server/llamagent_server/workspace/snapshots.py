@@ -123,11 +123,13 @@ def of_document(view: View, freshness: Freshness, document: OpenDocument) -> Sna
     return found if isinstance(found, Snapshot) else None
 
 
-def for_edit(view: View, freshness: Freshness, path: str) -> Snapshot | NewFile | PathProblem:
+def for_edit(
+    view: View, freshness: Freshness, path: str, purpose: Purpose = Purpose.WRITE
+) -> Snapshot | NewFile | PathProblem:
     """The text of the file that `path` names, or the place where it may be created. Blocking."""
     if (document := view.without_folder(path)) is not None:
         return _of_buffer(path, document)
-    place = locate(path, Purpose.WRITE, view.folders)
+    place = locate(path, purpose, view.folders)
     if isinstance(place, PathProblem):
         return place
     return _at(place, view.open_at(place), freshness, disk.EDIT_BYTES)
