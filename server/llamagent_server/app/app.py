@@ -20,6 +20,7 @@ from llamagent_server.app.bars import OpenBar, shown
 from llamagent_server.app.completion import Words, completions, wanted
 from llamagent_server.app.connection import Connection
 from llamagent_server.app.grounds import Grounds
+from llamagent_server.app.mentions import attached_room
 from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
 from llamagent_server.app.secret_files import SecretFiles
@@ -39,8 +40,6 @@ from llamagent_server.tools.base import make_tools
 from llamagent_server.workspace import Folder, ProjectWorkspace
 
 # What the person attaches may take this much of the room for a prompt: the rest is for the work.
-ATTACHED_SHARE = 0.5
-CHARS_PER_TOKEN = 3
 # Commands, by their short names in prompts too, whose argument is a name that can be completed.
 TAKES_MODEL = frozenset({"model", "set_model"})
 TAKES_SKILL = frozenset({"skill", "load_skill"})
@@ -125,12 +124,9 @@ class App:
         conversation = self._conversations.get(session)
         labels = tuple(attachment.label for attachment in attachments)
         told = "\n".join((text, *(f"[{words}]" for words in unread)))
-        ask = Ask(ask_text(told, attachments, self._attached_room + len(told)), text, labels, mode, tuple(unread))
+        room = attached_room(conversation.session.meter, self._fitted.num_ctx, attachments) + len(told)
+        ask = Ask(ask_text(told, attachments, room), text, labels, mode, tuple(unread))
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
-
-    @property
-    def _attached_room(self) -> int:  # in characters
-        return int(Window(self._fitted.num_ctx).prompt_limit * ATTACHED_SHARE * CHARS_PER_TOKEN)
 
     async def retry(
         self, session: str | None, turn: str | None, words: NewWords | None, *, undo: bool
@@ -156,7 +152,9 @@ class App:
             if done.outcome == Outcome.FAILED:
                 raise RequestError(done.reason or "The edits were not undone.", hint="Retry without `undo`.")
             notices = (done.reason,) if done.reason and done.outcome != NOTHING else ()
-        again = retry_ask(known.session.turns[turn], words, notices, self._attached_room)
+        attached = words.named if words else ()
+        room = attached_room(known.session.meter, self._fitted.num_ctx, attached)
+        again = retry_ask(known.session.turns[turn], words, notices, room)
         known.session.rewind(turn)
         return known.turns.put_first(again)
 

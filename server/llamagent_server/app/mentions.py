@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from llamagent_server.agent.context import Meter, Window
 from llamagent_server.agent.prompt import Attachment
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.mentions import Mention, mentions
@@ -16,6 +17,8 @@ MayNotSee: TypeAlias = Callable[[str], Awaitable[str | None]]
 
 MOST = 20
 FOLDER_CHARS = 4_000
+ATTACHED_SHARE = 0.5
+CHARS_PER_TOKEN = 3
 PART_LINES = 400  # of a file that is too large to be read whole
 
 
@@ -81,3 +84,9 @@ def _folder(path: str, files: Sequence[str], *, complete: bool) -> Attachment:
     lines, left_out = folded(files, FOLDER_CHARS)
     note = "" if complete and not left_out else "\n[not all are listed; list_files shows more]"
     return Attachment(f"{path}/ (its files)", "\n".join(lines) + note)
+
+
+def attached_room(meter: Meter, num_ctx: int, attachments: Sequence[Attachment]) -> int:
+    """How many characters may go along: as many as fit of the text that takes the most tokens, such as of numbers."""
+    tokens = int(Window(num_ctx).prompt_limit * ATTACHED_SHARE)
+    return min([tokens * CHARS_PER_TOKEN, *(meter.chars(one.text, tokens) for one in attachments if one.text)])
