@@ -158,7 +158,10 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
 
 def _no_folder(given: argparse.Namespace) -> str | None:
     """Settle which folder is meant where none was named; what is wrong with it, None where nothing is."""
-    if "dir" in given and given.dir is None:
+    if "dir" not in given:
+        return None
+    given.named = given.dir is not None or bool(os.environ.get(_WORKDIR))
+    if given.dir is None:
         named = os.environ.get(_WORKDIR) or "."
         given.dir = Path(named).resolve()
         if not given.dir.is_dir():
@@ -282,6 +285,7 @@ def _options(given: argparse.Namespace) -> "Options":
         json=named.get("json", False),
         resume=given.resume,
         trust=given.trust,
+        named=given.named,
     )
 
 

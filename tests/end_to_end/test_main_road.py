@@ -374,3 +374,13 @@ async def test_refusing_with_stop_ends_the_turn(project: Path, home: Path) -> No
     assert len(server.requests) >= 2
     assert (project / "a.py").read_text() == "x = 1\n"
     assert not (project / "ran").exists()
+
+
+async def test_an_editor_is_told_that_its_folder_is_the_home(project: Path, home: Path) -> None:
+    there = {"HOME": str(project), "USERPROFILE": str(project)}
+    with FakeOllama(replies=[say("ok")]) as server:
+        async with editor(project, home, url=server.url, flags={}, environment=there) as ed:
+            await ed.until(lambda: any("is your home folder" in m["message"] for m in ed.asked("window/showMessage")))
+        async with editor(project, home, url=server.url, environment=there) as ed:
+            await ed.ask("hello")
+            assert any("is your home folder" in event["text"] for event in ed.of("notice"))

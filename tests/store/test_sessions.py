@@ -468,3 +468,15 @@ def test_odd_messages_of_theirs_make_a_whole_conversation(project: Path, shelf: 
     path = foreign(shelf, FOREIGN | {"messages": odd, "updated": 5, "title": None})
     told = replay(trusting(project).open(path.stem).records)
     assert [type(message) for message in told.messages] == [UserMessage, AssistantMessage, ToolMessage, UserMessage]
+
+
+def test_a_home_keeps_its_conversations_apart_and_still_finds_the_older_ones(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = stored(SessionStore(project, trusted=lambda: True), "before")
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.setenv("USERPROFILE", str(project))
+    store = SessionStore(project, trusted=lambda: True)
+    newer = stored(store, "in the home")
+    assert {row.id for row in store.sessions()} == {older, newer}
+    assert [path.stem for path in (project / ".llamagent" / "sessions").glob("*.jsonl")] == [older]

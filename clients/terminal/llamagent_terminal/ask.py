@@ -10,6 +10,7 @@ from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
 from llamagent_terminal.show import ERROR, HARNESS, say
+from llamagent_terminal.wide import agreed
 
 ANSWERED, FAILED, STOPPED, REFUSED, INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -20,6 +21,8 @@ def ask(text: str, options: Options) -> int:
     screen = make_screen(sys.stderr if options.json else sys.stdout)
     view = View(screen, asking_screen(), _JsonLines() if options.json else None)
     try:
+        if not agreed(view.asking or screen, options):
+            return REFUSED
         with opened(options, view) as session:
             if options.resume:
                 resume_newest(session)

@@ -6,13 +6,14 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from llamagent_terminal import slash, terminal
-from llamagent_terminal.ask import INTERRUPTED, asking_screen, make_screen, resume_newest, say_failed, say_gone
+from llamagent_terminal.ask import INTERRUPTED, REFUSED, asking_screen, make_screen, resume_newest, say_failed, say_gone
 from llamagent_terminal.completing import completing
 from llamagent_terminal.leftovers import user_folder
 from llamagent_terminal.options import Options
 from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
 from llamagent_terminal.terminal import raising_interrupts
+from llamagent_terminal.wide import agreed
 
 _HISTORY = "chat_history"
 _HISTORY_LINES = 1000
@@ -24,6 +25,8 @@ def chat(options: Options) -> int:
     terminal.leave_on_hangup()
     screen = make_screen(sys.stdout)
     try:
+        if not agreed(asking_screen() or screen, options):
+            return REFUSED
         with opened(options, View(screen, asking_screen())) as session, _history(), completing(session):
             _greet(screen, str(options.folder))
             if options.resume:

@@ -15,7 +15,8 @@ class Consent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`folder` is the workspace, with all links resolved; `daemon` is the command that starts one on stdio."""
+    """`folder` is the workspace, with all links resolved, and `named` where the person said which; `daemon` is the
+    command that starts one on stdio."""
 
     folder: Path
     daemon: tuple[str, ...]
@@ -24,3 +25,4 @@ class Options:
     json: bool = False
     resume: bool = False
     trust: bool = False
+    named: bool = False

@@ -24,13 +24,14 @@ from llamagent_server.store import brought
 from llamagent_server.store.brought import Brought, Seen
 from llamagent_server.store.checkpoints import FileCheckpoints
 from llamagent_server.store.config_files import read_config_files
-from llamagent_server.store.places import real, user_folder
+from llamagent_server.store.places import is_wide, real, user_folder
 from llamagent_server.store.sessions import SessionStore
 from llamagent_server.store.skills import NEW, Shelf, Skill, read_skills, skills_brought
 from llamagent_server.store.trust import TrustStore
 from llamagent_server.workspace import Folder, ProjectWorkspace, Snapshot
 
 NOTES = "AGENTS.md"
+WIDE = "{folder} is your home folder, or holds it: the model may read all that is in it. Open a project's folder."
 NOTES_CHARS = 4000
 ALLOWED = "allowed_commands"
 OLDER = ".llamagent/sessions"
@@ -131,7 +132,9 @@ class Grounds:
         """What does not count, and why, in words for the person."""
         told = (self._trust.problem, self._store.problem, self._notes_problem)
         found = (*map(str, self.loaded.problems), *told, *self._shelf().problems)
-        return tuple(problem for problem in found if problem)
+        wide = self._folder is not None and is_wide(self._folder.path)
+        first = (WIDE.format(folder=self._folder.path),) if wide and self._folder else ()
+        return (*first, *(problem for problem in found if problem))
 
     async def settle_for_setting_up(self) -> None:
         """Raises RequestError where no folder is open, Untrusted where the person does not trust it."""

@@ -76,6 +76,16 @@ def is_home(folder: Path) -> bool:
     return real(folder / PROJECT_FOLDER) == real(user_folder())
 
 
+def is_wide(folder: Path) -> bool:
+    """Whether it is no project but the person's home, or a folder that holds it, as the root of the disk does."""
+    path = real(folder)
+    try:
+        home = real(Path.home())
+    except RuntimeError:  # a user without one
+        return is_home(folder) or path.parent == path
+    return is_home(folder) or path.parent == path or path == home or path in home.parents
+
+
 def real(path: Path) -> Path:
     """`path` with every link in it resolved, whether it exists or not."""
     return Path(os.path.realpath(path))

@@ -83,6 +83,7 @@ class SessionStore:
         self._trusted = trusted
         self._private = places.user_place(FOLDER, places.workspace_name(folder))
         self._project = places.project_place(folder) if folder is not None else None
+        self._apart = folder is not None and places.is_wide(folder)  # of no project: what is there is gone on with here
         self.problem: str | None = None
         if self._project is not None and (reason := places.obstacle(self._project.below(FOLDER))) is not None:
             self._project = None
@@ -97,7 +98,8 @@ class SessionStore:
     def create(self, header: Callable[[str], dict[str, Json]]) -> FileJournal:
         """The journal of a new conversation, whose first line will be `header` of its id."""
         session = self._new_id()
-        place = self._private if self._trusted() is False or not places.writable(self._places[0]) else self._places[0]
+        first = self._places[0]
+        place = self._private if self._trusted() is False or not places.writable(first) else first
         beginning = Beginning((header(session),), lambda: self._begin(place, session))
         return FileJournal(session, place, session + OURS, beginning=beginning)
 
@@ -133,7 +135,7 @@ class SessionStore:
         session = self._new_id()
         title = f"{told.title} (copy)"
         records = (*copied(told.records, session), {"type": "title", "title": title})
-        place = entry.place
+        place = self._private if self._apart else entry.place
         beginning = Beginning(records, lambda: self._begin(place, session))
         self._copies[session] = entry.id
         problem = f"This conversation is in use in another window, so you go on in a copy of it: {title}."
@@ -141,7 +143,7 @@ class SessionStore:
 
     def _open_theirs(self, entry: _Entry, told: Told, held: Held | None) -> Stored:
         """What the terminal agent saved stays as it is: our journal begins with a copy of it."""
-        place = entry.place
+        place = self._private if self._apart else entry.place
         beginning = Beginning(tuple(told.records), lambda: self._make_folder(place))
         goes_on = FileJournal(entry.id, place, entry.id + OURS, beginning=beginning, held=held)
         return Stored(goes_on, told.records, title=told.title)
@@ -229,7 +231,8 @@ class SessionStore:
         """Where conversations are."""
         if self._project is None:
             return (self._private,)
-        return self._project.below(FOLDER), self._private
+        project = self._project.below(FOLDER)
+        return (self._private, project) if self._apart else (project, self._private)
 
     def _counts(self, place: Place) -> Callable[[str], bool]:
         """Whether what is stored there under an id may be used."""
