@@ -178,6 +178,7 @@ class MemoryCheckpoints:
 
     def __init__(self) -> None:
         self.kept: list[tuple[str, Replaced]] = []
+        self.back: list[tuple[Sequence[str], Sequence[str]]] = []
 
     async def remember(self, session: str, turn: str, replaced: Sequence[Replaced]) -> str | None:  # noqa: ARG002
         self.kept += [(turn, one) for one in replaced]
@@ -189,8 +190,12 @@ class MemoryCheckpoints:
     async def of(self, session: str, turns: Sequence[str]) -> Sequence[Replaced] | None:  # noqa: ARG002
         return tuple(one for turn, one in self.kept if turn in turns)
 
-    async def undone(self, session: str, turns: Sequence[str]) -> None:  # noqa: ARG002
+    async def undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:  # noqa: ARG002
         self.kept = [row for row in self.kept if row[0] not in turns]
+        self.back.append((turns, paths))
+
+    async def ways_back(self, session: str) -> Sequence[tuple[Sequence[str], Sequence[str]]]:  # noqa: ARG002
+        return tuple(self.back)
 
 
 class FakeEditor:

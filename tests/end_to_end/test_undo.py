@@ -197,6 +197,30 @@ async def test_retry_of_an_older_turn_leaves_the_later_ones_out_also_after_a_com
     assert (row["title"], row["messages"]) == ("anew", 2)
 
 
+async def test_retry_of_a_newer_turn_keeps_the_word_that_an_older_one_was_undone(project: Path, home: Path) -> None:
+    (project / "a.txt").write_text("one\n")
+    first = [call("edit_file", path="a.txt", old_text="one", new_text="1"), say("done")]
+    told = [
+        "I have undone earlier changes of yours in a.txt. Read a file again before you edit it.",
+        "Understood: a.txt is as it was before.",
+    ]
+    with FakeOllama(replies=[*first, say("two"), say("three"), say("four"), say("five"), say("six")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            older = await ed.ask("change it")
+            await ed.ask("second")
+            assert (await ed.command("undo_turn", turn=older["turn"]))["outcome"] == "accepted"
+            await ed.command("retry")
+            assert sent(server)[-3:] == [*told, "second"]
+            await ed.command("retry")
+            assert sent(server)[-4:] == ["done", *told, "second"]
+        async with editor(project, home, url=server.url) as ed:
+            await ed.command("resume", ref=1)
+            await ed.command("retry", text="again")
+            assert sent(server)[-4:] == ["done", *told, "again"]
+            await ed.command("retry", turn=older["turn"], text="anew")
+            assert sent(server) == ["anew"]
+
+
 async def test_retry_keeps_what_went_along_and_the_mode(project: Path, home: Path) -> None:
     (project / "a.txt").write_text("one\n")
     edit = call("write_file", path="a.txt", content="1\n")

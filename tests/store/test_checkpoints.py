@@ -28,8 +28,9 @@ async def test_what_was_kept_comes_back_in_another_daemon(tmp_path: Path) -> Non
     assert await again.turns("s1") == ("turn-1", "turn-2")
     assert await again.of("s1", ("turn-1",)) == rows
     assert len(texts()) == 5  # "x\n" and "y\n" once each
-    await again.undone("s1", ("turn-2",))
+    await again.undone("s1", ("turn-2",), ("b.txt",))
     assert await kept.turns("s1") == ("turn-1",)
+    assert await kept.ways_back("s1") == ((("turn-2",), ("b.txt",)),)
     assert await FileCheckpoints(tmp_path / "other").turns("s1") == ()
 
 

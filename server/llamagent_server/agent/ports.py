@@ -331,19 +331,18 @@ class Checkpoints(Protocol):
 
     async def remember(self, session: str, turn: str, replaced: Sequence[Replaced]) -> str | None:
         """Keep it; what the person should know of it (kept no longer, not kept) is returned."""
-        ...
 
     async def turns(self, session: str) -> Sequence[str]:
         """The turns that changed something and were not undone, in their order."""
-        ...
 
     async def of(self, session: str, turns: Sequence[str]) -> Sequence[Replaced] | None:
         """What these turns replaced, in that order; None where a text of it is not kept any more."""
-        ...
 
-    async def undone(self, session: str, turns: Sequence[str]) -> None:
-        """Note that these turns were undone."""
-        ...
+    async def undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:
+        """Note that these turns were undone, which changed the files at `paths`."""
+
+    async def ways_back(self, session: str) -> Sequence[tuple[Sequence[str], Sequence[str]]]:
+        """What `undone` has noted: the turns and the paths, each time."""
 
 
 TraceListener: TypeAlias = Callable[[Event], None]

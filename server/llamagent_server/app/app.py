@@ -25,7 +25,7 @@ from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
 from llamagent_server.app.secret_files import SecretFiles
 from llamagent_server.app.setting_up import set_up
-from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, taken_back, undo
+from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, rewind, taken_back, undo
 from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.exporting import Conversation as Exportable
 from llamagent_server.core.exporting import document
@@ -39,7 +39,6 @@ from llamagent_server.store.roads import FileRoads
 from llamagent_server.tools.base import make_tools
 from llamagent_server.workspace import Folder, ProjectWorkspace
 
-# What the person attaches may take this much of the room for a prompt: the rest is for the work.
 # Commands, by their short names in prompts too, whose argument is a name that can be completed.
 TAKES_MODEL = frozenset({"model", "set_model"})
 TAKES_SKILL = frozenset({"skill", "load_skill"})
@@ -155,7 +154,7 @@ class App:
         attached = words.named if words else ()
         room = attached_room(known.session.meter, self._fitted.num_ctx, attached)
         again = retry_ask(known.session.turns[turn], words, notices, room)
-        known.session.rewind(turn)
+        await rewind(known.session, self._ports, turn)
         return known.turns.put_first(again)
 
     async def undo_turn(self, session: str | None, turn: str | None) -> results.Undone:

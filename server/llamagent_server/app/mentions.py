@@ -17,7 +17,7 @@ MayNotSee: TypeAlias = Callable[[str], Awaitable[str | None]]
 
 MOST = 20
 FOLDER_CHARS = 4_000
-ATTACHED_SHARE = 0.5
+ATTACHED_SHARE = 0.5  # of the room for a prompt, for what the person attaches: the rest is for the work
 CHARS_PER_TOKEN = 3
 PART_LINES = 400  # of a file that is too large to be read whole
 

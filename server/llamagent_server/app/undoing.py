@@ -1,5 +1,6 @@
 """The way back from turns: proposed as one edit through the same gate, around what the person changed since."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,8 +43,10 @@ async def undo(session: Session, ports: Ports, workspace: ProjectWorkspace, turn
     answer = await ports.editor.review(ports.new_id("review"), proposal)
     resolution = resolve(proposal, answer)
     if resolution.outcome in MADE:
-        await ports.checkpoints().undone(session.id, turns)
-        _tell_model(session, plan.changes)
+        states = zip(plan.changes, answer.base, answer.now, strict=True)
+        paths = [change.path for change, base, now in states if base != now]
+        await ports.checkpoints().undone(session.id, turns, paths)
+        _tell_model(session, paths)
     reasons = " ".join(words for words in (resolution.reason, said) if words)
     return Undone(tuple(change.uri for change in plan.changes), resolution.outcome.value, reasons or None)
 
@@ -54,6 +57,21 @@ async def taken_back(session: Session, ports: Ports, workspace: ProjectWorkspace
     later = names[names.index(turn) :]
     changed = tuple(name for name in await ports.checkpoints().turns(session.id) if name in later)
     return await undo(session, ports, workspace, changed)
+
+
+async def rewind(session: Session, ports: Ports, turn: str) -> None:
+    """Go back to before `turn`. That edits of earlier turns were undone stays true, whenever the person did that."""
+    noted = await ports.checkpoints().ways_back(session.id)
+    session.rewind(turn)
+    told = Counter(message.content for message in session.messages if isinstance(message, UserMessage))
+    for turns, paths in noted:
+        if session.turns.keys().isdisjoint(turns):
+            continue
+        words = _undone(paths)
+        if told[words]:
+            told[words] -= 1
+        else:
+            _tell_model(session, paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +145,11 @@ async def _change(workspace: ProjectWorkspace, steps: Sequence[Replaced], *, rem
     return FileChange(path, found.uri, current, "", version, note=_REMOVED, removes=True)
 
 
-def _tell_model(session: Session, changes: Sequence[FileChange]) -> None:
+def _tell_model(session: Session, paths: Sequence[str]) -> None:
     """Else it would go on as if its edits were there."""
-    names = ", ".join(change.path for change in changes)
-    words = f"I have undone earlier changes of yours in {names}. Read a file again before you edit it."
-    session.add(UserMessage(words, task=False))
-    session.add(AssistantMessage(f"Understood: {names} is as it was before."))
+    session.add(UserMessage(_undone(paths), task=False))
+    session.add(AssistantMessage(f"Understood: {', '.join(paths)} is as it was before."))
+
+
+def _undone(paths: Sequence[str]) -> str:
+    return f"I have undone earlier changes of yours in {', '.join(paths)}. Read a file again before you edit it."

@@ -43,8 +43,11 @@ class FileCheckpoints:
     async def of(self, session: str, turns: Sequence[str]) -> tuple[Replaced, ...] | None:
         return await off_loop(lambda _: self._of(session, turns))
 
-    async def undone(self, session: str, turns: Sequence[str]) -> None:
-        await off_loop(lambda _: self._note_undone(session, turns))
+    async def undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:
+        await off_loop(lambda _: self._note_undone(session, turns, paths))
+
+    async def ways_back(self, session: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        return await off_loop(lambda _: self._ways_back(session))
 
     async def forget(self, session: str) -> None:
         """Of a conversation that is deleted: its list, and the texts that nothing else needs."""
@@ -82,9 +85,9 @@ class FileCheckpoints:
         if places.append(self._lists, _file(session), data) < len(data):  # a disk that is full takes a part
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _note_undone(self, session: str, turns: Sequence[str]) -> None:
+    def _note_undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:
         with contextlib.suppress(OSError):  # then it is only offered once more
-            self._append(session, [{"undone": list(turns)}])
+            self._append(session, [{"undone": list(turns), "paths": list(paths)}])
 
     def _dropped(self) -> str | None:
         """Drop the oldest texts where there are too many, and say so."""
@@ -140,6 +143,10 @@ class FileCheckpoints:
                 found = {kept: None for kept in found if kept not in turns}
         return tuple(found)
 
+    def _ways_back(self, session: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        rows = [row for row in self._rows(session) if isinstance(row.get("paths"), list)]
+        return tuple((_names(row.get("undone")), _names(row["paths"])) for row in rows)
+
     def _of(self, session: str, turns: Sequence[str]) -> tuple[Replaced, ...] | None:
         try:
             return tuple(self._replaced(row) for row in self._rows(session) if row.get("turn") in turns)
@@ -160,6 +167,10 @@ class FileCheckpoints:
         if hashlib.sha256(data).hexdigest() != name:
             raise ValueError("the text is damaged")
         return data.decode("utf-8", "surrogatepass")
+
+
+def _names(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _file(session: str) -> str:
