@@ -231,7 +231,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   private tabsChanged(event: vscode.TabChangeEvent): void {
-    for (const review of this.open.filter(({ decided }) => !decided)) {
+    for (const review of this.open.filter(({ decided, prepared }) => !decided && prepared !== undefined)) {
       review.shown ||= isOpen(review.proposal);
       if (review.shown && event.closed.length > 0 && !isOpen(review.proposal)) {
         void this.settle(review, refused("the person closed the review"));

@@ -22,12 +22,23 @@ export async function openTab(proposal: Proposal): Promise<void> {
   await vscode.commands.executeCommand("vscode.changes", tabTitle(proposal), rows);
 }
 
-/** The class of a multi-diff tab is no part of the stable API, so the label must do; VS Code adds "(2 files)" to it. */
+/** Two proposals for one file have the same title: a tab is told by its documents. */
 function tabsOf(proposal: Proposal): vscode.Tab[] {
   const title = tabTitle(proposal);
+  const right = proposal.files[0]?.right.toString();
   return vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
-    .filter(({ label }) => label === title || label.startsWith(`${title} (`));
+    .filter((tab) => {
+      const shown = modifiedIn(tab);
+      // VS Code adds "(2 files)" to the title.
+      return shown === undefined ? tab.label === title || tab.label.startsWith(`${title} (`) : shown === right;
+    });
+}
+
+/** The first right side of a multi-diff tab, whose class is no part of the stable API; undefined where it has none. */
+function modifiedIn({ input }: vscode.Tab): string | undefined {
+  const { textDiffs } = (input ?? {}) as { textDiffs?: readonly vscode.TabInputTextDiff[] };
+  return textDiffs?.[0]?.modified.toString();
 }
 
 /** After a reload VS Code may bring back the tab of a review whose daemon is gone: empty, and of no use. */

@@ -17,6 +17,7 @@ describe("problems in a file", () => {
 
   afterEach(async () => {
     server?.dispose();
+    server = undefined;
     found.dispose();
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
   });
@@ -27,12 +28,14 @@ describe("problems in a file", () => {
 
   /** A language server that looks at each text of the file, and needs some time for it. */
   function looks(file: File, milliseconds: number): void {
-    server = vscode.workspace.onDidChangeTextDocument(({ document }) => {
+    const looking = new Set<NodeJS.Timeout>();
+    const changes = vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (document.uri.toString() === file.uri.toString()) {
         const text = document.getText();
-        setTimeout(() => found.set(file.uri, problem(`bad ${text.trim()}`)), milliseconds);
+        looking.add(setTimeout(() => found.set(file.uri, problem(`bad ${text.trim()}`)), milliseconds));
       }
     });
+    server = vscode.Disposable.from(changes, { dispose: () => looking.forEach(clearTimeout) });
   }
 
   for (const milliseconds of [0, 300]) {

@@ -89,6 +89,25 @@ describe("proposals in a queue", () => {
     assert.equal(await file.text(), "A\nb\nc\nd\nE\n");
   });
 
+  it("one waits on when the tab of the one before it for the same file goes, by a yes or by the person", async () => {
+    const file = new File("a\nb\nc\nd\ne\n");
+    const rows = ["A", "C", "E"].map((text, index) => ({ file, line: index * 2, text }));
+    const [first, second, third] = rows.map((row) => receive(proposal(row)));
+    await shows(file);
+    await waits(3);
+    await new File("beside\n").show(); // the tabs change while two wait
+    await parts.reviews.accept();
+    assert.deepEqual(await first, { applied: true });
+    await until("the second one's text", () => shown(file) === "A\nb\nC\nd\ne\n");
+    await until("the second one's tab", () => reviewTabs().length === 1);
+    await vscode.window.tabGroups.close(reviewTabs());
+    assert.deepEqual(await second, { applied: false, failureReason: "the person closed the review" });
+    await until("the third one's text", () => shown(file) === "A\nb\nc\nd\nE\n");
+    await parts.reviews.accept();
+    assert.deepEqual(await third, { applied: true });
+    assert.equal(await file.text(), "A\nb\nc\nd\nE\n");
+  });
+
   it("one that was not shown yet can be accepted, and is answered", async () => {
     const one = new File("a\n");
     const two = new File("b\n");
