@@ -56,11 +56,13 @@ async def test_the_temperature_has_bounds(project: Path, home: Path, value: floa
 
 
 async def test_a_model_that_the_server_lacks_is_taken_and_said(project: Path, home: Path) -> None:
-    with FakeOllama(models=[FakeModel(), FakeModel("plain:latest")]) as server:
+    with FakeOllama(models=[FakeModel(), FakeModel("plain:latest"), FakeModel("noware:7b")]) as server:
         async with editor(project, home, url=server.url) as ed:
             changed = await ed.command("set_model", value="nowhere:7b")
+            typed = await ed.ask("/model nowhere:7b")
+            assert "`/pull nowhere:7b` gets it. It has noware:7b, " in typed["answer"]
             assert changed["value"] == "nowhere:7b"
-            assert "pull_model" in changed["note"] and "qwen3.5:4b" in changed["note"]
+            assert "/pull nowhere:7b" in changed["note"] and "qwen3.5:4b" in changed["note"]
             assert "note" not in await ed.command("set_model", value="plain")
             proposed = (await ed.command("models"))["proposed"]
             assert proposed.keys() == {"name", "size", "present"}

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -384,3 +385,21 @@ async def test_an_editor_is_told_that_its_folder_is_the_home(project: Path, home
         async with editor(project, home, url=server.url, environment=there) as ed:
             await ed.ask("hello")
             assert any("is your home folder" in event["text"] for event in ed.of("notice"))
+
+
+@pytest.mark.parametrize("trusted", [True, None])
+async def test_conversations_deleted_by_hand_stay_deleted(project: Path, home: Path, trusted: bool | None) -> None:
+    """Also while a daemon has them open. Of a project that nobody trusted yet they are in the user's folder."""
+    (project / "AGENTS.md").write_text("notes\n")
+    with FakeOllama(replies=[say("ok"), say("ok")]) as server:
+        async with editor(project, home, url=server.url, trusted=trusted) as ed:
+            await ed.ask("first")
+            kept = project / ".llamagent/sessions" if trusted else next((home / "sessions").iterdir())
+            assert len(list(kept.glob("*.jsonl"))) == 1
+            shutil.rmtree(kept)
+            assert (await ed.command("sessions"))["sessions"] == []
+            await ed.ask("second")
+            assert any("It goes on in memory only." in event["text"] for event in ed.of("notice"))
+        async with editor(project, home, url=server.url, trusted=trusted) as ed:
+            assert (await ed.command("sessions"))["sessions"] == []
+    assert list(project.rglob("*.jsonl")) == list(home.rglob("*.jsonl")) == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from difflib import SequenceMatcher
 
 from llamagent_server.agent import results
 from llamagent_server.agent.ports import ModelInfo
@@ -61,7 +62,8 @@ def model_note(provider: Provider, name: str, listed: Sequence[ModelInfo] | None
     there = {model.name for model in listed}
     if full_name(name) in map(full_name, there):
         return None
-    return f"Ollama does not have {name}: `pull_model` gets it. It has {', '.join(sorted(there)) or 'no model yet'}."
+    near = sorted(there, key=lambda other: (-SequenceMatcher(None, name, other).ratio(), other))
+    return f"Ollama does not have {name}: `/pull {name}` gets it. It has {', '.join(near) or 'no model yet'}."
 
 
 def session_rows(stored: Iterable[StoredSession], current: str | None) -> tuple[results.SessionRow, ...]:
