@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from llamagent_server.agent.compaction import PRUNED
 from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, ModelInfo
 from llamagent_server.agent.road import Road
 from llamagent_server.agent.roads import road_key
@@ -14,7 +15,14 @@ from llamagent_server.core.messages import AssistantMessage, Finish, Message, Sy
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.records import replay
 from llamagent_server.core.transcript import Transcript
-from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelLacksTools, ModelNotFound
+from llamagent_server.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelFailed,
+    ModelLacksTools,
+    ModelLoading,
+    ModelNotFound,
+)
 from llamagent_server.settings import Settings
 from tests.agent.doubles import Desk, Hang, answered, call, fails, lie, reject, reply
 
@@ -433,6 +441,43 @@ async def test_when_the_summary_fails_the_conversation_is_pruned_not_looped() ->
     desk.model.script = [next_step] * 60
     assert (await desk.ask("TASK").result()).answer == "all read"
     assert all(any("TASK" in m.content for m in request.messages) for request in desk.model.requests)
+
+
+async def test_a_summary_waits_for_a_model_that_is_loaded_again() -> None:
+    loading = Failure(ModelLoading("still loading", retryable=True))
+    settings = Settings(num_ctx=2048, max_steps=30)
+    desk = Desk(texts={f"f{i}": f"{i} " * 600 for i in range(12)}, settings=settings)
+    busy = [loading] * 3
+
+    def next_step(request):  # type: ignore[no-untyped-def]
+        if request.messages[-1].content.startswith("Do not call a tool now."):
+            return busy.pop() if busy else reply("All is well so far.")
+        done = len(desk.results())
+        return reply("", call("read_file", path=f"f{done}")) if done < 12 else reply("all read")
+
+    desk.model.script = [next_step] * 60
+    assert (await desk.ask("TASK").result()).answer == "all read"
+    assert desk.slept == [1, 2, 4]
+    assert not any(PRUNED in m.content for request in desk.model.requests for m in request.messages)
+    assert "All is well so far." in desk.model.requests[-1].messages[1].content
+
+
+async def test_a_summary_of_a_model_that_never_gets_loaded_costs_the_conversation_nothing() -> None:
+    loading = Failure(ModelLoading("still loading", retryable=True))
+    settings = Settings(num_ctx=2048, max_steps=30, request_timeout=20)
+    desk = Desk(texts={f"f{i}": f"{i} " * 600 for i in range(12)}, settings=settings)
+
+    def next_step(request):  # type: ignore[no-untyped-def]
+        if request.messages[-1].content.startswith("Do not call a tool now."):
+            return loading
+        return reply("", call("read_file", path=f"f{len(desk.results())}"))
+
+    desk.model.script = [next_step] * 60
+    with pytest.raises(ModelLoading):
+        await desk.ask("TASK").result()
+    assert desk.slept == [1, 2, 4, 8]
+    assert [m.content for m in desk.conversation.session.messages if isinstance(m, UserMessage)] == ["TASK"]
+    assert_whole(desk.conversation.session.messages)
 
 
 async def test_a_message_that_can_never_fit_is_refused_and_costs_the_conversation_nothing() -> None:

@@ -1,7 +1,7 @@
 """One step's reply of the model, with room made before it, a few visible retries, and its place in the trace."""
 
 from llamagent_server.agent.context import Window, gauge
-from llamagent_server.agent.patience import Retries, waiting_told
+from llamagent_server.agent.patience import Retries, pause, waiting_told
 from llamagent_server.agent.ports import Delta, Failure
 from llamagent_server.agent.request import Step, chat_request, read_reply, stream, watcher
 from llamagent_server.agent.road import Road
@@ -9,7 +9,7 @@ from llamagent_server.agent.roads import learn_schema_road, road
 from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.turn import TurnState
-from llamagent_server.core.events import Decision, HarnessDecided, Level, ModelReplied, ModelRequested, Notice
+from llamagent_server.core.events import Decision, HarnessDecided, ModelReplied, ModelRequested
 from llamagent_server.errors import ContextOverflow, ModelFailed, ModelLacksTools, UnreadableCall
 from llamagent_server.settings import Settings
 
@@ -34,8 +34,7 @@ async def ask_model(session: Session, turn: TurnState) -> Step:
                 await learn_schema_road(session, turn.settings, outcome.error.message)
             case ModelFailed() as error if (wait := retries.wait(error)) is not None:
                 unreadable = isinstance(error, UnreadableCall)
-                session.trace.emit(Notice(Level.WARNING, f"{error.message} Trying again in {wait:g} s."))
-                await session.ports.sleep(wait)
+                await pause(session, error, wait)
             case error:
                 raise error
 
@@ -55,7 +54,8 @@ def emit_gauge(session: Session, settings: Settings) -> None:
 async def _compact(session: Session, turn: TurnState, why: str, *, force: bool = False) -> None:
     session.trace.emit(HarnessDecided(Decision.COMPACT, why))
     async with waiting_told(session):
-        await compact(session, turn.settings, spend=turn.spend, force=force)
+        retries = Retries(turn.settings.request_timeout)
+        await compact(session, turn.settings, spend=turn.spend, force=force, retries=retries)
 
 
 async def _request(session: Session, turn: TurnState, attempt: int) -> Step | Failure:

@@ -34,6 +34,12 @@ class Retries:
         return seconds if self.waited <= self._patience else None
 
 
+async def pause(session: Session, error: ModelFailed, seconds: float) -> None:
+    """Wait before asking again, and say why."""
+    session.trace.emit(Notice(Level.WARNING, f"{error.message} Trying again in {seconds:g} s."))
+    await session.ports.sleep(seconds)
+
+
 @asynccontextmanager
 async def waiting_told(session: Session) -> AsyncIterator[Callable[[], bool]]:
     """Notices at growing intervals, until what this gives is called, or at the latest to the end."""

@@ -5,10 +5,18 @@ from dataclasses import dataclass, replace
 
 from llamagent_server.agent.compaction import INSTRUCTION, PRUNED, rebuilt, strip_notes, summary_of
 from llamagent_server.agent.context import ELIDE_TO, UNCERTAIN, Meter, Window, elide, message_bytes
+from llamagent_server.agent.patience import Retries, pause
 from llamagent_server.agent.request import chat_request, read_reply, stream
 from llamagent_server.agent.session import Session
 from llamagent_server.core.messages import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
-from llamagent_server.errors import ContextOverflow, ModelError, ModelFailed, ModelNotFound, ModelUnreachable
+from llamagent_server.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelFailed,
+    ModelLoading,
+    ModelNotFound,
+    ModelUnreachable,
+)
 from llamagent_server.settings import Settings
 
 TOO_LONG_TO_KEEP = "(Your last step was too long to be kept. Take smaller steps. What came of it:)"
@@ -28,11 +36,18 @@ class Compaction:
 
 
 async def compact(
-    session: Session, settings: Settings, *, spend: Spend, force: bool = False, prune: bool = True
+    session: Session,
+    settings: Settings,
+    *,
+    spend: Spend,
+    force: bool = False,
+    prune: bool = True,
+    retries: Retries | None = None,
 ) -> Compaction:
     """Rewrite the conversation so that it takes much less room. With `force` a summary is made even where eliding old
-    tool results would do. Raises ContextOverflow when the task alone is too long; ModelError, with nothing rewritten,
-    when the model is not there, and without `prune` whenever no summary could be had."""
+    tool results would do; with `retries` a model that fails for now is waited for. Raises ContextOverflow when the task
+    alone is too long; ModelError, with nothing rewritten, when the model is not there, or not yet, and without `prune`
+    whenever no summary could be had."""
     window = Window(settings.num_ctx)
     specs = session.ports.specs
     before = session.meter.estimate(session.messages, specs)
@@ -41,9 +56,9 @@ async def compact(
     if not force and fresh.estimate(slim, specs) <= settings.num_ctx * ELIDE_TO:
         session.rewrite(slim)
         return Compaction("", before, fresh.estimate(slim, specs))
-    summary = await _summary(session, settings, spend)
+    summary = await _summary(session, settings, spend, retries)
     if isinstance(summary, ModelError):
-        if not prune or isinstance(summary, ModelUnreachable | ModelNotFound):
+        if not prune or isinstance(summary, ModelUnreachable | ModelNotFound | ModelLoading):
             raise summary
         summary = ""
     messages = _fitted(rebuilt(session.messages, summary or None), fresh, window, session)
@@ -67,15 +82,18 @@ def _too_long(window: Window) -> ContextOverflow:
     )
 
 
-async def _summary(session: Session, settings: Settings, spend: Spend) -> str | ModelError:
+async def _summary(session: Session, settings: Settings, spend: Spend, retries: Retries | None) -> str | ModelError:
     window = Window(settings.num_ctx)
     instruction = UserMessage(INSTRUCTION, task=False)
     messages: tuple[Message, ...] = (*session.messages, instruction)
     if session.meter.estimate(messages, session.ports.specs) > window.prompt_limit:
         messages = (*elide(session.messages, keep=0), instruction)
-    outcome = await stream(session.ports.model(), chat_request(session, settings, messages), lambda _: None)
-    if not isinstance(outcome, Reply):
-        return outcome.error
+    request = chat_request(session, settings, messages)
+    while not isinstance(outcome := await stream(session.ports.model(), request, lambda _: None), Reply):
+        error = outcome.error
+        if retries is None or not isinstance(error, ModelFailed) or (wait := retries.wait(error)) is None:
+            return error
+        await pause(session, error, wait)
     spend(outcome.usage, session.meter.count(messages), session.meter.text(outcome.content))
     step = read_reply(session, settings, outcome)
     replaced = sum(map(message_bytes, session.messages[1:]))
