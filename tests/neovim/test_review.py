@@ -1,5 +1,6 @@
 """The gate in Neovim: nothing reaches a file without a yes, and no key that the person typed is lost."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -502,3 +503,28 @@ def test_everything_in_this_turn_can_be_accepted_and_the_order_ends_with_the_tur
     editor.command("Llamagent reject")
     editor.until_ended(turns=2)
     assert editor.lines(folder / "a.py") == FIXED
+
+
+BAR = (
+    "local id = vim.lsp.get_clients()[1].id;"
+    " return vim.api.nvim_eval_statusline(require('llamagent.winbar').text(id, ..., false), { maxwidth = 200 }).str"
+)
+
+
+def test_at_120_columns_nothing_that_matters_is_cut(editor: Editor, model: FakeOllama) -> None:
+    editor.command("set columns=120 lines=40")
+    model.add(say("Hello."), fix(), say("Done."))
+    editor.ask("greet me")
+    editor.until_ended()
+    editor.ask("fix add")
+    editor.until_waiting()
+    editor.until_panel("(in this window; elsewhere :Llamagent accept)")
+    assert re.search(r"waiting for you.* \d+%", editor.lua(BAR, 48))
+    editor.lua("require('llamagent.conversation').of(vim.lsp.get_clients()[1].id).model = ('long'):rep(9)")
+    assert re.search(r"longlongl…  waiting for you.* \d+%", editor.lua(BAR, 36))
+    editor.command("Llamagent review")
+    editor.until_review()
+    screen = editor.screen()
+    assert "proposal 1/1  hunk 1/1  ga accept  gr reject" in screen, screen
+    editor.command("Llamagent accept")
+    editor.until_ended(turns=2)

@@ -71,7 +71,7 @@ local function scratch(name, lines, filetype)
   return bufnr
 end
 
---- The text above the proposal, short enough for a narrow window: Neovim cuts it from the left.
+--- The text above the proposal. Where the window is too narrow it is cut at its end, not at its beginning.
 ---@return string
 function M.winbar()
   if not view then
@@ -95,7 +95,7 @@ function M.winbar()
     map.refuse or 'do',
     map.help or ''
   )
-  return table.concat(parts, ' ') .. '%#LlamagentKey#  ' .. hints:gsub('%%', '%%%%') .. '%*'
+  return table.concat(parts, ' ') .. '%#LlamagentKey#  ' .. hints:gsub('%%', '%%%%') .. '%*%<'
 end
 
 ---@param file llamagent.ReviewFile
@@ -106,8 +106,8 @@ local function file_winbar(file)
     state = ' (goes away)'
   end
   local head = ('%%#LlamagentDim# %s%s'):format(file.name:gsub('%%', '%%%%'), state)
-  -- Cut at its end, not at its beginning, where the window is too narrow.
-  return file.note and ('%s  %%#LlamagentWarn#%s%%<'):format(head, file.note:gsub('%%', '%%%%')) or head
+  local note = file.note and ('  %%#LlamagentWarn#%s'):format(file.note:gsub('%%', '%%%%')) or ''
+  return head .. note .. '%<' -- cut at its end, not at its beginning
 end
 
 --- The proposal's buffer follows `file.proposed`, and the other way round.

@@ -27,13 +27,14 @@ function M.is_small(review)
   return review.turn ~= nil and not goes and size(review) <= config.options.review.small
 end
 
---- What the panel says under the proposal's diff.
+--- What the panel says under the proposal's diff. It is read from the file too, where these keys are Vim's own.
 ---@param review llamagent.Review
 ---@return string
 local function hint(review)
   local map = config.options.keys.panel
   local parts = {}
-  if M.is_small(review) and map.accept then
+  local small = M.is_small(review)
+  if small and map.accept then
     table.insert(parts, map.accept .. ' accept')
   end
   if map.view then
@@ -42,7 +43,8 @@ local function hint(review)
   if map.reject then
     table.insert(parts, map.reject .. ' reject')
   end
-  return 'waits: ' .. table.concat(parts, '  ')
+  local away = ':Llamagent ' .. (small and 'accept' or 'review')
+  return 'waits: ' .. table.concat(parts, '  ') .. '  (in this window; elsewhere ' .. away .. ')'
 end
 
 --- Bring a review before the person: in the panel where that is enough, else as a diff once the person is free.

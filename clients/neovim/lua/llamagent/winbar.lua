@@ -8,11 +8,13 @@ local windows = require('llamagent.windows')
 
 local GAUGE_CELLS = 8
 local ROOMY = 48 -- columns from which the gauge has a bar
+local SHORT_MODEL = 9 -- characters of a name that is cut
 local WARN_AT, ALARM_AT = 0.75, 0.9 -- of the context
 
 ---@class llamagent.Piece
 ---@field text string
 ---@field group string
+---@field short string? for where there is no room for the whole
 
 ---@param gauge llamagent.Gauge?
 ---@param width integer
@@ -26,7 +28,7 @@ local function gauge_piece(gauge, width)
   local bar = ('█'):rep(full) .. ('░'):rep(GAUGE_CELLS - full)
   local group = share >= ALARM_AT and 'LlamagentError' or share >= WARN_AT and 'LlamagentWarn' or 'LlamagentOk'
   local percent = ('%d%%'):format(share * 100)
-  return { text = width >= ROOMY and bar .. ' ' .. percent or percent, group = group }
+  return { text = width >= ROOMY and bar .. ' ' .. percent or percent, group = group, short = percent }
 end
 
 ---@param state llamagent.Conversation
@@ -57,7 +59,8 @@ local function pieces(state, paused, width)
     table.insert(list, { text = ('%d queued'):format(#state.queue), group = 'LlamagentWarn' })
   end
   if state.model then
-    table.insert(list, 1, { text = state.model, group = 'LlamagentModel' })
+    local short = vim.fn.strcharpart(state.model, 0, SHORT_MODEL) .. '…'
+    table.insert(list, 1, { text = state.model, group = 'LlamagentModel', short = short })
   end
   local keys = state.running and { map.cancel, 'stop' } or { map.prompt, 'ask' }
   if keys[1] then
@@ -69,6 +72,23 @@ local function pieces(state, paused, width)
   return list
 end
 
+--- The first three are model, state and gauge: shortened, from the end, rather than left out.
+---@param list llamagent.Piece[]
+---@param width integer
+local function fit(list, width)
+  local function used()
+    return vim.iter(list):take(3):fold(1, function(sum, piece)
+      return sum + api.nvim_strwidth(piece.text) + 2
+    end)
+  end
+  for index = math.min(3, #list), 1, -1 do
+    local piece = list[index]
+    if used() > width and piece.short and api.nvim_strwidth(piece.short) < api.nvim_strwidth(piece.text) then
+      piece.text = piece.short
+    end
+  end
+end
+
 --- The winbar's text for this many columns.
 ---@param client_id integer
 ---@param width integer
@@ -76,7 +96,9 @@ end
 ---@return string
 function M.text(client_id, width, paused)
   local out, used = {}, 1
-  for _, piece in ipairs(pieces(conversation.of(client_id), paused, width)) do
+  local list = pieces(conversation.of(client_id), paused, width)
+  fit(list, width)
+  for _, piece in ipairs(list) do
     used = used + vim.api.nvim_strwidth(piece.text) + 2
     if used > width and #out > 0 then
       break
