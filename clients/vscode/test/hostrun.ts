@@ -1,6 +1,6 @@
 /** Runs the Mocha tests in the extension host of a real VS Code (code-server), and ends with their result.
  *
- * `node hostrun.js [SUITE...]`: `suite` where none is named; LLAMAGENT_TEST_GREP takes only some tests. */
+ * `node hostrun.js [SUITE...]`: all of them where none is named; LLAMAGENT_TEST_GREP takes only some tests. */
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ const NOISE = /^%c|^(Resolv|Creating|Updating)|open-vsx|^Canceled|^\[|marketplac
 
 async function main(): Promise<number> {
   checkTools();
-  const names = process.argv.length > 2 ? process.argv.slice(2) : ["suite"];
+  const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(SUITES);
   const browser = await startBrowser();
   try {
     let code = 0;
