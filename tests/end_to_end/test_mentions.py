@@ -100,7 +100,7 @@ async def test_asks_keep_their_order_whatever_they_mention(project: Path, home: 
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("num_ctx", [4096, 8192])
+@pytest.mark.parametrize("num_ctx", [2048, 4096, 8192])
 @pytest.mark.parametrize("line", ["1234,5678,90.12,3456\n", "漢字かな交じり文を書く\n", "🦙é→«»\n"])
 async def test_text_of_many_tokens_is_cut_so_that_it_fits(project: Path, home: Path, line: str, num_ctx: int) -> None:
     (project / "dense.txt").write_text(line * 20_000, encoding="utf-8")
@@ -108,5 +108,7 @@ async def test_text_of_many_tokens_is_cut_so_that_it_fits(project: Path, home: P
     with FakeOllama(replies=[say("ok")]) as server:
         async with editor(project, home, url=server.url, settings={"num_ctx": num_ctx}) as ed:
             assert (await ed.ask("look at @dense.txt and @prose.txt"))["answer"] == "ok"
+            assert ed.of("harness.decided") == []
+    assert len(server.requests) == 1
     asked = server.requests[-1].json["messages"][-1]["content"]
     assert line * 5 in asked and "[cut here; read_file gives the rest]" in asked

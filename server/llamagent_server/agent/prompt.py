@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+CUT = "\n[cut here; read_file gives the rest]"
 LANGUAGES = {"de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch"}
 
 
@@ -71,7 +72,7 @@ def _block(attachment: Attachment, room: int) -> str:
         where += f" lines {attachment.first_line}-{attachment.first_line + len(lines) - 1}"
     text = attachment.text
     if len(text) > room:
-        text = text[:room].rsplit("\n", 1)[0] + "\n[cut here; read_file gives the rest]"
+        text = text[:room].rsplit("\n", 1)[0] + CUT
     block = fenced(where, text)
     if attachment.diagnostics:
         block += "\nDiagnostics:\n" + "\n".join(attachment.diagnostics)

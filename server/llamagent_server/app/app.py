@@ -123,7 +123,7 @@ class App:
         conversation = self._conversations.get(session)
         labels = tuple(attachment.label for attachment in attachments)
         told = "\n".join((text, *(f"[{words}]" for words in unread)))
-        room = attached_room(conversation.session.meter, self._fitted.num_ctx, attachments) + len(told)
+        room = attached_room(conversation.session, self._fitted.num_ctx, told, attachments) + len(told)
         ask = Ask(ask_text(told, attachments, room), text, labels, mode, tuple(unread))
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 
@@ -151,9 +151,9 @@ class App:
             if done.outcome == Outcome.FAILED:
                 raise RequestError(done.reason or "The edits were not undone.", hint="Retry without `undo`.")
             notices = (done.reason,) if done.reason and done.outcome != NOTHING else ()
-        attached = words.named if words else ()
-        room = attached_room(known.session.meter, self._fitted.num_ctx, attached)
-        again = retry_ask(known.session.turns[turn], words, notices, room)
+        mark, text, named = known.session.turns[turn], words.text if words else "", words.named if words else ()
+        room = attached_room(known.session, self._fitted.num_ctx, f"{text}\n{mark.text}", named)
+        again = retry_ask(mark, words, notices, room)
         await rewind(known.session, self._ports, turn)
         return known.turns.put_first(again)
 

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from llamagent_server.agent.context import Meter, Window
-from llamagent_server.agent.prompt import Attachment
+from llamagent_server.agent.context import UNCERTAIN, Window
+from llamagent_server.agent.prompt import CUT, Attachment
+from llamagent_server.agent.session import Session
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.mentions import Mention, mentions
+from llamagent_server.core.messages import SystemMessage, UserMessage
 from llamagent_server.tools.folding import folded
 from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
 
@@ -19,6 +21,8 @@ MOST = 20
 FOLDER_CHARS = 4_000
 ATTACHED_SHARE = 0.5  # of the room for a prompt, for what the person attaches: the rest is for the work
 CHARS_PER_TOKEN = 3
+LEAST_TOKENS = 50  # of a file, that its first lines are seen
+AROUND = f"\n\n:\n```{CUT}\n```"  # what stands around each
 PART_LINES = 400  # of a file that is too large to be read whole
 
 
@@ -86,7 +90,12 @@ def _folder(path: str, files: Sequence[str], *, complete: bool) -> Attachment:
     return Attachment(f"{path}/ (its files)", "\n".join(lines) + note)
 
 
-def attached_room(meter: Meter, num_ctx: int, attachments: Sequence[Attachment]) -> int:
-    """How many characters may go along: as many as fit of the text that takes the most tokens, such as of numbers."""
-    tokens = int(Window(num_ctx).prompt_limit * ATTACHED_SHARE)
+def attached_room(session: Session, num_ctx: int, told: str, attachments: Sequence[Attachment]) -> int:
+    """How many characters may go along with `told`: as many as fit of the text that takes the most tokens, such as of
+    numbers, beside what each request has."""
+    meter, window = replace(session.meter, known_messages=0), Window(num_ctx)
+    around = "".join("\n".join([AROUND, one.label, *one.diagnostics]) for one in attachments)
+    alone = (SystemMessage(session.ports.system_prompt()), UserMessage(told + around))
+    left = (window.compact_at - meter.at_most(alone, session.ports.specs)) / (1 + UNCERTAIN)
+    tokens = max(LEAST_TOKENS, int(min(left, window.prompt_limit * ATTACHED_SHARE)))
     return min([tokens * CHARS_PER_TOKEN, *(meter.chars(one.text, tokens) for one in attachments if one.text)])
