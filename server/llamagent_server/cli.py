@@ -131,7 +131,9 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", metavar="SESSION", help="its id, or its number in the list: 1 is the newest")
+    parser.add_argument(
+        "session", nargs="?", metavar="SESSION", help="its id, or its number: 1 is the newest; none lists them"
+    )
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="(default: markdown)")
     _add_folder(parser)
 

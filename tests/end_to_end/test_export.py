@@ -53,6 +53,11 @@ async def test_markdown_has_the_diffs_and_json_has_everything(project: Path, hom
     assert [message["role"] for message in data["messages"]] == ["system", "user", "assistant"]
     assert [event["kind"] for event in data["events"]].count("turn.started") == 2
     assert (data["session"], data["title"], data["model"]) == (asked["session"], "and again", "qwen3.5:4b")
+    code, out, err = await exported(project, home)
+    assert (code, out.split()[0], out.split()[3:]) == (0, "1", ["and", "again"])
+    assert "export 1" in err
+    code, out, err = await exported(tmp_path, home)
+    assert (code, out) == (1, "") and "no conversation is stored" in err
     for reference in (asked["session"], "1"):
         assert await exported(project, home, reference) == (0, text, "")
     code, out, _ = await exported(tmp_path, home, "1", "--format", "json", "--workspace", str(project))

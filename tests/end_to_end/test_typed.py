@@ -115,7 +115,8 @@ async def test_commands_typed_in_an_ask_do_what_the_command_does(project: Path, 
             assert "tokens are in use:\n- system: " in (await ed.ask("/context"))["answer"]
             assert "- max_steps: 15 (default)" in (await ed.ask("/config"))["answer"]
             assert "what is in a.txt? (" in (await ed.ask("/sessions"))["answer"]
-            assert "make test" in (await ed.ask("/allow make test"))["answer"]
+            allowed = (await ed.ask("/allow make test"))["answer"]
+            assert "make test" in allowed and "until the editor is closed" in allowed
             assert "- /model [NAME]: Use another model from now on." in (await ed.ask("/help"))["answer"]
             assert len(server.requests) == asked  # none of it was for the model
             compacted = await ed.ask("/compact")

@@ -180,3 +180,15 @@ def test_a_written_edit_leaves_no_note(tmp_path: Path, monkeypatch: pytest.Monke
     perform(plan(_edit(root / "a.py", "new "), root, "utf-16"), root)
     assert [path.name for path in root.iterdir()] == ["a.py"]
     assert list((tmp_path / "home" / "unfinished").iterdir()) == []
+
+
+def test_who_sets_the_url_is_told_in_which_file(stage: Stage) -> None:
+    done = piped([str(stage.folder), "-", "ask", "hi", "--url", "http://127.0.0.1:9"], stage.env)
+    assert done.returncode == 1
+    assert "set `url` in ~/.llamagent/config.toml" in " ".join(done.stdout.split())
+
+
+def test_allow_says_how_long_it_holds(stage: Stage) -> None:
+    done = piped(stage.arguments(ended(), "chat"), stage.env, "/allow make test\n")
+    assert "runs without asking: make test" in done.stdout
+    assert "holds until you leave" in done.stdout

@@ -113,6 +113,8 @@ def _changed(screen: Screen, result: Result) -> None:
 
 def _allowed(screen: Screen, result: Result) -> None:
     screen.line("runs without asking: " + (", ".join(result["allowed"]) or "nothing"))
+    if result["allowed"]:
+        screen.line(Span("what /allow adds holds until you leave; `allowed_commands` in config.toml stays", Style.DIM))
 
 
 def _trusted(screen: Screen, result: Result) -> None:

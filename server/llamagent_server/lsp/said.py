@@ -67,6 +67,8 @@ def _settings(typed: Typed, result: object) -> Iterator[str]:
             yield from problems
         case results.Allowed(allowed=allowed):
             yield f"Commands that run without asking: {', '.join(allowed)}." if allowed else "Every command asks."
+            if allowed:
+                yield "What `/allow` adds holds until the editor is closed."
         case results.TrustReport(folder=folder, trusted=trusted):
             yield f"The folder {folder} is trusted." if trusted else f"The folder {folder} is not trusted."
         case _:
