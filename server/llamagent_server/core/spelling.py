@@ -1,6 +1,6 @@
 """Names that models know from other agents, read as ours. A foreign spelling is an alias, not an error."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from llamagent_server.core.messages import Json, ToolCall
@@ -52,11 +52,14 @@ ARGUMENTS: Mapping[str, str] = {
 }
 
 
+_JOINTS = str.maketrans("", "", "-_ \t")
+
+
 def canonical(call: ToolCall, declared: Mapping[str, frozenset[str]]) -> ToolCall:
     """`call` in our spelling. `declared` maps a tool's name to its argument names; what is declared keeps its name."""
     if call.name == "run_python_script" and "run_python_script" not in declared:
         return _python_script(call)
-    name = call.name if call.name in declared else TOOLS.get(call.name, call.name)
+    name = _tool(call.name, declared)
     known = declared.get(name, frozenset())
     arguments: dict[str, Json] = {}
     for key, value in call.arguments.items():
@@ -64,6 +67,21 @@ def canonical(call: ToolCall, declared: Mapping[str, frozenset[str]]) -> ToolCal
         use_alias = key not in known and alias in known and alias not in call.arguments
         arguments[alias if use_alias and alias is not None else key] = value
     return replace(call, name=name, arguments=arguments)
+
+
+def _tool(name: str, declared: Collection[str]) -> str:
+    """The declared tool that `name` means: as it is, by another agent's name, or but for case and what joins words."""
+    if name in declared or name in TOOLS:
+        return name if name in declared else TOOLS[name]
+    folded = _folded(name)
+    ours = {known for known in declared if _folded(known) == folded}
+    alias = {known for foreign, known in TOOLS.items() if _folded(foreign) == folded and known in declared}
+    meant = ours or alias
+    return meant.pop() if len(meant) == 1 else name
+
+
+def _folded(name: str) -> str:
+    return name.casefold().translate(_JOINTS)
 
 
 def _python_script(call: ToolCall) -> ToolCall:

@@ -65,6 +65,7 @@ class Forms:
         self._tools = tools
         self._work = work
         names = "|".join(map(re.escape, tools.spellings))
+        alike = "|".join(re.escape(name).replace("_", "[-_ ]?") for name in tools.names)
         keys = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *BESIDE_KEYS, *MESSAGE_KEYS, "role", "content"))
         quoted = r"\\?[\"'“]?"
         self.opener = re.compile(
@@ -74,7 +75,7 @@ class Forms:
             rf"|(?<![\w.])(?:functions\.)?(?:{names})(?::\d+)?\s*(?:\(|\{{|<arg_key>|{SEPARATOR})"
         )
         self._name_given = re.compile(
-            rf"{quoted}(?:{'|'.join(NAME_KEYS)}){quoted}[”]?\s*:\s*{quoted}(?:\w+\.)?(?:{names})\b(?!\s*\()"
+            rf"{quoted}(?:{'|'.join(NAME_KEYS)}){quoted}[”]?\s*:\s*{quoted}(?:\w+\.)?(?:{names}|(?i:{alike}))\b(?!\s*\()"
         )
         self._arguments_given = re.compile(rf"[\"'“\s{{,](?:{'|'.join(ARGUMENT_KEYS)})\\?[\"'”]?\s*:")
         self._python_list = re.compile(rf"\[\s*(?:{names})\s*\(\s*\w+\s*=")
