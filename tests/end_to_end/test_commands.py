@@ -171,3 +171,14 @@ async def test_what_cannot_be_meant_yet_is_said(project: Path, home: Path) -> No
             await ed.command("clear")
             assert "nothing to export yet" in (await ed.failing("export"))["message"]
             assert "turn" not in (await ed.failing("delete_session", ref=1))["message"]
+
+
+async def test_resume_alone_goes_on_with_the_newest_that_is_not_current(project: Path, home: Path) -> None:
+    with FakeOllama(replies=[say("one"), say("two")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            first = (await ed.ask("first"))["session"]
+            assert "No other conversation" in (await ed.failing("resume"))["message"]
+            await ed.command("new")
+            second = (await ed.ask("second"))["session"]
+            assert (await ed.command("resume"))["session"] == first
+            assert (await ed.command("resume"))["session"] == second

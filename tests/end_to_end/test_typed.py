@@ -27,7 +27,7 @@ BARE: dict[str, bool] = {}
         ("/temp 0,5", "set_temperature", {"value": 0.5}),
         ("/Help", "help", {}),
         ("/skill review", "load_skill", {"name": "review"}),
-        ("/resume", "resume", {"ref": 1}),
+        ("/resume", "resume", {}),
         ("/resume 2", "resume", {"ref": 2}),
         ("/delete abc", "delete_session", {"ref": "abc"}),
         ("/retry say it shorter", "retry", {"text": "say it shorter"}),

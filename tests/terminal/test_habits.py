@@ -28,7 +28,7 @@ def test_its_words_are_commands_here(stage: Stage) -> None:
         ("set_num_ctx", {"value": 4096}),
         ("set_model", {"value": "m"}),
         ("load_skill", {"name": "s"}),
-        ("resume", {"ref": 1}),
+        ("resume", {}),
         ("resume", {"ref": 2}),
         ("delete_session", {"ref": 2}),
         ("allow", {"prefix": "5"}),

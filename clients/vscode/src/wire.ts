@@ -78,6 +78,10 @@ export interface Allow {
   revoke?: boolean;
 }
 
+export interface Resume {
+  ref?: number | string;
+}
+
 export interface StoredSession {
   ref: number | string;
 }
@@ -242,7 +246,7 @@ export interface CommandTable {
   set_num_ctx: { arguments: SetNumCtx; result: Changed };
   allow: { arguments: Allow; result: { allowed: string[] } };
   sessions: { arguments: NoArguments; result: { sessions: SessionRow[] } };
-  resume: { arguments: StoredSession; result: SessionRef };
+  resume: { arguments: Resume; result: SessionRef };
   delete_session: { arguments: StoredSession; result: SessionRef };
   trace: { arguments: TraceSince; result: { events: TraceEvent[] } };
   undo_turn: { arguments: TurnArguments; result: { proposed: string[]; outcome: string; reason?: string } };

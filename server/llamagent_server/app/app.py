@@ -318,8 +318,9 @@ class App:
         known = Exportable(name, stored.title, stored.records)
         return results.Exported(document(known, format))
 
-    async def resume(self, ref: int | str) -> results.SessionRef:
-        session = await self._id(ref)
+    async def resume(self, ref: int | str | None) -> results.SessionRef:
+        rows = (await self.sessions()).sessions
+        session = reports.other(rows) if ref is None else reports.meant(rows, ref)
         conversation = self._conversations.resume(session)
         row = await self._row(session)
         title = conversation.title or (row.title if row else conversation.session.title)

@@ -88,6 +88,14 @@ def meant(rows: Sequence[results.SessionRow], ref: int | str) -> str:
     return rows[number - 1].id
 
 
+def other(rows: Sequence[results.SessionRow]) -> str:
+    """The id of the newest conversation that is not the current one. Raises BadArgument."""
+    found = next((row.id for row in rows if not row.current), None)
+    if found is None:
+        raise BadArgument("No other conversation is stored here.")
+    return found
+
+
 def _plain(value: object) -> Json:
     match value:
         case tuple():

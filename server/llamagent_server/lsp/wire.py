@@ -25,6 +25,7 @@ from llamagent_server.lsp.wire_arguments import (
     Position,
     PullModel,
     Range,
+    Resume,
     Retry,
     SessionArguments,
     SetModel,
@@ -58,6 +59,7 @@ __all__ = [
     "Position",
     "PullModel",
     "Range",
+    "Resume",
     "Retry",
     "SessionArguments",
     "SetModel",
@@ -198,7 +200,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("set_num_ctx", "Set the context length", "In tokens.", SetNumCtx, results.Changed),
     Command("allow", "Allow a command", "Run commands that begin so without asking.", Allow, results.Allowed),
     Command("sessions", "Conversations", "List the stored conversations.", NoArguments, results.Sessions),
-    Command("resume", "Resume", "Go on with a stored conversation.", StoredSession, results.SessionRef),
+    Command("resume", "Resume", "Go on with a stored conversation.", Resume, results.SessionRef),
     Command(
         "delete_session", "Delete a conversation", "Delete a stored conversation.", StoredSession, results.SessionRef
     ),

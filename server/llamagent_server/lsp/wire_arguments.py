@@ -113,6 +113,13 @@ class Allow:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """`ref`: 1 = newest, or an id; without it, the newest that is not the current one."""
+
+    ref: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSession:
     """`ref`: 1 = newest, or an id."""
 

@@ -57,7 +57,7 @@ WORDS: tuple[Word, ...] = (
     Word("undo", "undo_turn"),
     Word("cancel", "cancel"),
     Word("sessions", "sessions"),
-    Word("resume", "resume", "[NUMBER]", "ref", (int,), alone={"ref": 1}),
+    Word("resume", "resume", "[NUMBER]", "ref", (int,)),
     Word("delete", "delete_session", "NUMBER", "ref", (int,)),
     Word("export", "export", "[markdown|json]", "format"),
     Word("skills", "skills"),
