@@ -23,7 +23,7 @@ _NEAR = 0.6
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word that can be typed. `argument` is what the words after it are, `hint` how these are shown (in brackets
-    where they may be missing), `given` what the word itself says. `alone`: the arguments with nothing after the word;
+    where they may be missing), `given` what the word itself says.
     `setting`: the one whose value is then shown instead. `kinds` are tried on the words, in turn, before a text is.
     `help` says what the word does, where the command's own help is for more than that."""
 
@@ -33,7 +33,6 @@ class Word:
     argument: str | None = None
     kinds: tuple[type[int] | type[float], ...] = ()
     given: Mapping[str, Json] = field(default_factory=dict)
-    alone: Mapping[str, Json] = field(default_factory=dict)
     setting: str | None = None
     help: str | None = None
 
@@ -94,9 +93,7 @@ class Typed:
     @property
     def arguments(self) -> dict[str, Json]:
         """Those of the command. What is wrong with a value is the command's to say."""
-        if not self.rest:
-            return {**self.row.alone, **self.row.given}
-        if self.row.argument is None:
+        if not self.rest or self.row.argument is None:
             return dict(self.row.given)
         return {self.row.argument: _value(self.rest, self.row.kinds), **self.row.given}
 
