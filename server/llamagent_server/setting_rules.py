@@ -35,7 +35,8 @@ class NotAllowed(ValueError):
 class Setting:
     """One row of the table. `choices` are the only words allowed (beside the switch's true and false); `minimum` and
     `maximum` are in `unit`; `allows`: a new value in a trusted workspace counts only once its person saw it; `form`
-    checks and normalises a text, and raises NotAllowed; `allowed` says it in words."""
+    checks and normalises a text, and raises NotAllowed; `counts` says whether an item of a list could ever have an
+    effect; `allowed` says it in words."""
 
     key: str
     title: str
@@ -49,6 +50,7 @@ class Setting:
     maximum: float | None = None
     unit: str = ""
     form: Callable[[str], str] | None = None
+    counts: Callable[[str], bool] | None = None
     wording: str = ""
 
     @property
@@ -117,6 +119,17 @@ MODEL_WORDS = 'a name in quotes, such as "qwen3.5:4b"'
 URL_WORDS = 'an address that begins with http:// or https://, such as "http://localhost:11434"'
 DURATION_WORDS = 'a duration such as "10m", "1h30m", "0" (unload at once) or "-1m" (keep loaded)'
 VARIABLE_WORDS = "the name of an environment variable that holds the key (letters, digits, _), never the key itself"
+
+
+# Plain words need no shell parser: whatever a shell could read as more than a word is not in this alphabet.
+PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def can_be_allowed(prefix: str) -> bool:
+    """Whether any command that begins with `prefix` could ever run without asking."""
+    words = prefix.split()
+    return PLAIN.fullmatch(" ".join(words)) is not None and not ASSIGNMENT.match(words[0])
 
 
 def one_line(text: str) -> str:

@@ -20,6 +20,7 @@ from llamagent_server.setting_rules import (
     Setting,
     Type,
     Value,
+    can_be_allowed,
     duration,
     one_line,
     program_path,
@@ -123,6 +124,7 @@ SETTINGS: tuple[Setting, ...] = (
         type=Type.LIST,
         file=File.CONFIG,
         allows=True,
+        counts=can_be_allowed,
         wording='a list of texts, such as ["pytest", "git status"]',
     ),
     Setting(

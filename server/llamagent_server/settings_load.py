@@ -6,7 +6,7 @@ the editor's settings, the command line, what was set for the session. The files
 
 import ipaddress
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -28,7 +28,7 @@ DEFAULT = "default"
 EDITOR = "editor"
 COMMAND_LINE = "command line"
 SESSION = "session"
-_NAMED, _NAMED_CHARS = 5, 80  # of new values, in what is said of them
+_NAMED, _NAMED_CHARS = 5, 80  # of values, in what is said of them
 
 
 class Scope(StrEnum):
@@ -146,17 +146,26 @@ def _outcomes(sources: Sources) -> Iterator[_Outcome]:
 
 def _checked(found: Iterable[_Found]) -> Iterator[_Outcome]:
     for item in found:
-        yield _check(item)
+        yield from _check(item)
 
 
-def _check(found: _Found) -> _Outcome:
+def _check(found: _Found) -> Iterator[_Outcome]:
     setting = BY_KEY.get(found.key)
     if setting is None:
-        return found.problem(_unknown(found.key))
+        yield found.problem(_unknown(found.key))
+        return
     try:
-        return found, setting.parse(found.value)
+        value = setting.parse(found.value)
     except NotAllowed as error:
-        return found.problem(f'"{found.key}" must be {error}; it is ignored.')
+        yield found.problem(f'"{found.key}" must be {error}; it is ignored.')
+        return
+    items = value if isinstance(value, tuple) and setting.counts is not None else ()
+    if idle := [item for item in items if setting.counts is not None and not setting.counts(item)]:
+        yield found.problem(
+            f'"{found.key}" takes plain words only, without quotes and without what a shell acts on; these never '
+            f"count: {_quoted(idle)}."
+        )
+    yield found, value
 
 
 def _unknown(key: str) -> str:
@@ -185,7 +194,10 @@ def _from_file(file: SettingsFile) -> Iterator[_Outcome]:
     for key, value in table.items():
         found = _Found(file.shown, key, value, lines.get(key))
         refused = _refused(file, BY_KEY.get(key))
-        yield _check(found) if refused is None else found.problem(refused)
+        if refused is None:
+            yield from _check(found)
+        else:
+            yield found.problem(refused)
 
 
 def allowing(file: SettingsFile) -> tuple[tuple[str, str], ...]:
@@ -208,12 +220,17 @@ def _as_seen(file: SettingsFile, outcome: _Outcome, seen: Callable[[str, str], b
     found, value = outcome
     new = [item for item in _items(found.key, value) if not seen(found.key, item)]
     if new:
-        named = ", ".join(f'"{item[:_NAMED_CHARS]}"' for item in new[:_NAMED]) + (", ..." if new[_NAMED:] else "")
-        yield found.problem(f'new in "{found.key}" since you trusted this folder, so it does not count: {named}.')
+        yield found.problem(
+            f'new in "{found.key}" since you trusted this folder, so it does not count: {_quoted(new)}.'
+        )
     if isinstance(value, tuple):
         yield found, tuple(item for item in value if item not in new)
     elif not new:
         yield outcome
+
+
+def _quoted(items: Sequence[str]) -> str:
+    return ", ".join(f'"{item[:_NAMED_CHARS]}"' for item in items[:_NAMED]) + (", ..." if items[_NAMED:] else "")
 
 
 def _refused(file: SettingsFile, setting: Setting | None) -> str | None:
@@ -291,4 +308,4 @@ def _from_command_line(given: Mapping[str, object]) -> Iterator[_Outcome]:
         if scripted and found.key in ("provider", "url"):
             yield found, str(found.value)
         else:
-            yield _check(found)
+            yield from _check(found)

@@ -41,6 +41,8 @@ async def test_what_does_not_count_is_said_while_it_is_typed(project: Path, home
             found = await told(ed, path, 'model = \nmodle = "a"\n')
             assert [(line, severity) for line, severity, _ in found] == [(0, 1), (1, 2)]
             assert await told(ed, path, 'model = "a"\nallowed_commands = [\n  "num_ctx = 1",\n]\n') == []
+            ((line, severity, message),) = await told(ed, path, 'model = "a"\nallowed_commands = ["rm -rf; ls"]\n')
+            assert (line, severity) == (1, 2) and message.endswith('these never count: "rm -rf; ls".')
             before = len(ed.asked("textDocument/publishDiagnostics"))
             await ed.client.notify("textDocument/didClose", {"textDocument": {"uri": ed.uri(path)}})
             await ed.until(lambda: len(ed.asked("textDocument/publishDiagnostics")) > before)

@@ -1,11 +1,13 @@
 """Which source counts, what is said about what does not, and that the rest always counts."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llamagent_server.core.policy import may_run
 from llamagent_server.setting_rules import File
 from llamagent_server.settings import Provider, SandboxPolicy, SavePolicy, Settings
 from llamagent_server.settings_load import Loaded, Scope, SettingsFile, Sources, host_url, load
@@ -94,6 +96,19 @@ def test_a_bad_value_counts_as_not_set_and_the_weaker_source_stays() -> None:
 def test_a_problem_in_a_file_names_file_line_and_what_is_allowed(text: str, expected: str) -> None:
     loaded = load(Sources(files=(user(text),)))
     assert any(problem.startswith(f"{USER_CONFIG}, line {expected}") for problem in problems(loaded)), problems(loaded)
+
+
+def test_allowed_commands_that_can_never_match_are_said_and_the_others_count() -> None:
+    items = ["git status", "rm -rf; ls", "FOO=1 make", "echo $HOME", "git\tdiff"]
+    loaded = load(Sources(files=(user(f"temperature = 1\nallowed_commands = {json.dumps(items)}"),)))
+    assert loaded.settings.allowed_commands == tuple(items)
+    assert problems(loaded) == [
+        f'{USER_CONFIG}, line 2: "allowed_commands" takes plain words only, without quotes and without what a shell '
+        'acts on; these never count: "rm -rf; ls", "FOO=1 make", "echo $HOME".'
+    ]
+    assert not any(may_run(item, loaded.settings.allowed_commands) for item in items[1:4])
+    assert may_run("git status", loaded.settings.allowed_commands)
+    assert may_run("git diff", loaded.settings.allowed_commands)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from pathlib import Path
 from llamagent_server.agent.results import Allowed, Changed, TrustReport
 from llamagent_server.app.connection import Connection
 from llamagent_server.core.messages import Json
-from llamagent_server.core.policy import can_be_allowed
 from llamagent_server.errors import TRUST, BadArgument, RequestError, Untrusted
 from llamagent_server.processes.environment import own_programs
 from llamagent_server.processes.there import is_folder
 from llamagent_server.processes.threads import off_loop
+from llamagent_server.setting_rules import can_be_allowed
 from llamagent_server.settings import validate_one
 from llamagent_server.settings_load import Loaded, Problem, Scope, Sources, allowing, load
 from llamagent_server.store import brought

@@ -1,12 +1,12 @@
 """What the harness decides about a call before anything happens: allow, ask the person, or refuse."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from llamagent_server.core.events import Decision
 from llamagent_server.core.secrets import names_secret
+from llamagent_server.setting_rules import ASSIGNMENT, PLAIN
 
 
 class Mode(StrEnum):
@@ -31,10 +31,6 @@ REFUSED_BEFORE = Verdict(
     "the user refused this command in this turn and is not asked again. Do without it, or say in your answer what the "
     "user should run.",
 )
-
-# Plain words need no shell parser: whatever a shell could read as more than a word is not in this alphabet.
-_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\- ]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 # Options known to write a file, or to execute or load something, in the programs that people allow.
 _RISKY_LONG = frozenset(
@@ -88,18 +84,13 @@ def may_run(command: str, allowed: Iterable[str]) -> bool:
     """Whether `command` runs without asking: plain words that start with an allowed prefix, word by word, and of which
     no later word is an option known to write a file or to execute or load something, and none names a file with keys.
     In doubt, no."""
-    if not _PLAIN.fullmatch(command):
+    if not PLAIN.fullmatch(command):
         return False
     words = command.split(" ")
     words = [word for word in words if word]
-    if not words or _ASSIGNMENT.match(words[0]) or any(names_secret(word) for word in words):
+    if not words or ASSIGNMENT.match(words[0]) or any(names_secret(word) for word in words):
         return False
     return any(_allows(words, prefix.split()) for prefix in allowed)
-
-
-def can_be_allowed(prefix: str) -> bool:
-    """Whether any command that begins with `prefix` could ever run without asking."""
-    return _PLAIN.fullmatch(prefix) is not None and bool(prefix.split()) and not _ASSIGNMENT.match(prefix.split()[0])
 
 
 def _allows(words: list[str], prefix: list[str]) -> bool:
@@ -119,7 +110,7 @@ def _program(prefix: list[str]) -> str:
 
 
 def _is_risky(program: str, word: str) -> bool:
-    if program in _TAKES_ASSIGNMENTS and _ASSIGNMENT.match(word):
+    if program in _TAKES_ASSIGNMENTS and ASSIGNMENT.match(word):
         return True
     if not word.startswith("-") or word == "--" or word == "-":
         return False
