@@ -92,8 +92,21 @@ async def test_without_a_yes_nothing_is_made(project: Path, home: Path, answer: 
         async with editor(project, home, url=server.url) as ed:
             ed.answers["workspace/applyEdit"] = lambda _: answer
             done = await ed.command("init")
-    assert done == {"created": [], "skipped": ["AGENTS.md", *OURS]}
+    assert done == {"created": [], "skipped": []}
     assert files(project) == []
+
+
+@pytest.mark.parametrize(("locale", "words"), [("en", "Nothing was made."), ("de", "Es wurde nichts angelegt.")])
+async def test_a_typed_init_that_is_refused_says_so_and_names_only_what_is_there(
+    project: Path, home: Path, locale: str, words: str
+) -> None:
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url, locale=locale) as ed:
+            ed.answers["workspace/applyEdit"] = lambda _: {"applied": False}
+            assert (await ed.ask("/init"))["answer"] == words
+            (project / "AGENTS.md").write_text("mine\n")
+            assert (await ed.command("init"))["skipped"] == ["AGENTS.md"]
+            assert (await ed.ask("/init"))["answer"].splitlines()[0] == words
 
 
 async def test_a_folder_of_ours_that_is_a_link_is_not_used(project: Path, home: Path, tmp_path: Path) -> None:

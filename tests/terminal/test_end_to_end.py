@@ -84,6 +84,19 @@ def test_init_shows_every_line_that_it_would_make(stage: Stage) -> None:
         assert all(f"+{line[:60]}" in shown for line in text.splitlines())
 
 
+def test_init_that_is_refused_says_that_nothing_was_made(stage: Stage) -> None:
+    with FakeOllama() as server:
+        terminal = Terminal(flags(stage, server, "chat"), stage.env)
+        terminal.expect("›")
+        terminal.type("/init\n")
+        terminal.expect("Apply to 4 files? [y/N]")
+        terminal.type("n\n")
+        terminal.expect("nothing was made")
+        terminal.type("/quit\n")
+        assert terminal.ended() == 0
+    assert not (stage.folder / "AGENTS.md").exists()
+
+
 def test_the_edits_of_one_reply_are_one_question(stage: Stage, file: Path) -> None:
     new = ("write_file", {"path": "new.py", "content": "x = 1\n"})
     both = calls(("edit_file", EDIT.calls[0].arguments), new)

@@ -134,6 +134,8 @@ def _undone(screen: Screen, result: Result) -> None:
 def _initialised(screen: Screen, result: Result) -> None:
     for path in result["created"]:
         screen.line("created ", Span(path, Style.BOLD))
+    if not result["created"]:
+        screen.line(Span("nothing was made", Style.DIM))
     for path in result["skipped"]:
         screen.line(Span(f"left as it is: {path}", Style.DIM))
 

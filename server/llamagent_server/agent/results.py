@@ -169,7 +169,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Initialized:
-    """Paths below the workspace's first folder."""
+    """Paths below the workspace's first folder; `skipped` were there before."""
 
     created: tuple[str, ...]
     skipped: tuple[str, ...]

@@ -20,12 +20,12 @@ async def set_up(workspace: ProjectWorkspace, editor: Editor, new_id: NewId) -> 
         return Initialized((), every)
     proposal = Proposal("set up the project", tuple(changes.values()))
     answer = await editor.review(new_id("review"), proposal)
+    there = tuple(name for name in every if name not in changes)
     if resolve(proposal, answer).outcome not in MADE:
-        return Initialized((), every)
+        return Initialized((), there)
     await editor.save_edited()  # settings and rules of what git ignores count on disk only
     states = zip(changes, answer.base, answer.now, strict=True)
-    created = tuple(name for name, base, now in states if base is None and now is not None)
-    return Initialized(created, tuple(name for name in every if name not in created))
+    return Initialized(tuple(name for name, base, now in states if base is None and now is not None), there)
 
 
 async def _missing(workspace: ProjectWorkspace) -> dict[str, FileChange]:

@@ -40,8 +40,7 @@ def _lines(typed: Typed, result: object) -> Iterator[str]:
             if reason:
                 yield reason
         case results.Initialized(created=created, skipped=skipped):
-            if created:
-                yield f"Made: {', '.join(created)}."
+            yield f"Made: {', '.join(created)}." if created else "Nothing was made."
             if skipped:
                 yield f"Left as they are: {', '.join(skipped)}."
         case results.Skills() | results.SkillLoaded():

@@ -177,7 +177,7 @@ local shown = {
     say.info(('deleted "%s".'):format(result.title))
   end,
   init = function(result)
-    local made = #result.created > 0 and 'created ' .. table.concat(result.created, ', ') or 'nothing to create'
+    local made = #result.created > 0 and 'created ' .. table.concat(result.created, ', ') or 'nothing was created'
     say.info(made)
   end,
   pull_model = function(result)
