@@ -89,6 +89,26 @@ def test_a_project_is_set_up_through_a_review(editor: Editor, folder: Path) -> N
     assert (folder / ".llamagent" / "config.toml").exists()
 
 
+SHOWN = """
+vim.env.TZ = 'CET-1CEST,M3.5.0,M10.5.0/3'
+local rows = {}
+for _, updated in ipairs({ '2026-01-02T23:04:05Z', '2026-07-02T23:04:05Z', 'odd' }) do
+  table.insert(rows, { id = updated, title = 'greet me', updated = updated, messages = 2, model = 'm' })
+end
+require('llamagent.client').request = function(_, _, _, done) done({ sessions = rows }) end
+require('llamagent.actions').run({ id = 0 }, 'sessions')
+return _G.asked[#_G.asked].items
+"""
+
+
+def test_the_time_of_a_conversation_is_the_persons_own(editor: Editor) -> None:
+    assert editor.lua(SHOWN) == [
+        "  2026-01-03 00:04  greet me (2 messages, m)",
+        "  2026-07-03 01:04  greet me (2 messages, m)",
+        "  odd  greet me (2 messages, m)",
+    ]
+
+
 def test_a_conversation_is_given_as_text(editor: Editor, model: FakeOllama) -> None:
     model.add(say("Hello."))
     editor.ask("greet me")

@@ -41,6 +41,21 @@ local function size(bytes)
   return bytes and ('%.1f GB'):format(bytes / 1e9) or ''
 end
 
+--- A time of the server's, which is UTC, as the person's clock shows it.
+---@param utc string such as 2026-01-02T03:04:05Z
+---@return string
+local function local_time(utc)
+  local year, month, day, hour, min, sec = utc:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
+  if not year then
+    return utc
+  end
+  local date = { year = year, month = month, day = day, hour = hour, min = min, sec = sec, isdst = false }
+  local as_local = os.time(date)
+  local back = os.date('!*t', as_local) --[[@as osdateparam]]
+  back.isdst = false
+  return os.date('%Y-%m-%d %H:%M', as_local + os.difftime(as_local, os.time(back))) --[[@as string]]
+end
+
 ---@param tokens integer
 ---@param of integer
 ---@return string
@@ -146,7 +161,7 @@ local shown = {
   sessions = function(result, used)
     choose(result.sessions, 'Resume a conversation:', function(row)
       local mark = row.current and '*' or row.damaged and '!' or ' '
-      return ('%s %s  %s (%d messages, %s)'):format(mark, row.updated:sub(1, 16), row.title, row.messages, row.model)
+      return ('%s %s  %s (%d messages, %s)'):format(mark, local_time(row.updated), row.title, row.messages, row.model)
     end, function(row)
       M.run(used, 'resume', { ref = row.id })
     end)
