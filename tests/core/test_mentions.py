@@ -20,6 +20,17 @@ from llamagent_server.core.mentions import Mention, mentions
         ('@"my file.txt" and', [Mention('@"my file.txt"', "my file.txt")]),
         ('@"my file.txt":3-4', [Mention('@"my file.txt":3-4', "my file.txt", 3, 4)]),
         ('@"my file.txt:3-4" and', [Mention('@"my file.txt:3-4"', "my file.txt", 3, 4)]),
+        ("see @'a b.py' and", [Mention("@'a b.py'", "a b.py")]),
+        ("@'a b.py':3-4", [Mention("@'a b.py':3-4", "a b.py", 3, 4)]),
+        ("@'it's here.py'.", [Mention("@'it's here.py'", "it's here.py")]),
+        ("@“a b.py”, @„c d.py“:7", [Mention("@“a b.py”", "a b.py"), Mention("@„c d.py“:7", "c d.py", 7, 7)]),
+        ("@‘a b.py’ @’it’s c.py’", [Mention("@‘a b.py’", "a b.py"), Mention("@’it’s c.py’", "it’s c.py")]),
+        ("@«\u00a0a b.py\u00a0» !", [Mention("@«\u00a0a b.py\u00a0»", "a b.py")]),
+        ("in “@a.py” and ‘@b.py’", [Mention("@a.py", "a.py"), Mention("@b.py", "b.py")]),
+        ("that's @'s end, isn't it", []),
+        ("don't, it's @a.py, isn't it", [Mention("@a.py", "a.py")]),
+        ("an open @'a b.py", []),
+        ("an open @“a b.py", []),
         ("@src/", [Mention("@src/", "src/")]),
         ("@.", []),
         ("@./a.py", [Mention("@./a.py", "./a.py")]),
@@ -43,3 +54,4 @@ def test_what_is_mentioned(text: str, expected: list[Mention]) -> None:
 
 def test_a_long_prompt_takes_no_time_to_speak_of() -> None:
     assert mentions("`" * 5000 + " @a.py " + "@" * 5000 + '@"' * 5000) != ()
+    assert len(mentions(" @'a'b" * 5000 + " @“a" * 5000 + " @‘a’b" * 5000 + " @c.py")) == 1

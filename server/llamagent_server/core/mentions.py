@@ -1,18 +1,22 @@
-"""What a prompt mentions: `@path`, `@path:10-20`, `@"a path with spaces"`, `@folder/`."""
+"""What a prompt mentions: `@path`, `@path:10-20`, `@"a path with spaces"` (in whatever quotes), `@folder/`."""
 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
 _TICKS = re.compile("`+")
-# An e-mail address has a letter before its @.
+# An e-mail address has a letter before its @; an apostrophe has one behind it.
 _MENTION = re.compile(
-    r"""(?<![^\s(\[{"'<,;:])@
-    (?: "(?P<quoted>[^"\n]+)" (?: : (?P<from>\d{1,9}) (?: - (?P<to>\d{1,9}) )? )? | (?P<bare>[^\s"@`][^\s"`]*) )""",
+    r"""(?<![^\s(\[{"'<,;:“”„‘’‚«»])@
+    (?: (?: "(?P<quoted>[^"\n]+)" | [“”](?P<double>[^“”\n]+)” | „(?P<low>[^“”„\n]+)[“”] | «(?P<angled>[^«»\n]+)»
+          | '(?P<single>(?:[^'\n]|'(?=\w)){1,300})'(?!\w) | [‘’‚](?P<curly>(?:[^‘’‚\n]|’(?=\w)){1,300})[‘’](?!\w) )
+        (?: : (?P<from>\d{1,9}) (?: - (?P<to>\d{1,9}) )? )?
+      | (?P<bare>[^\s"@`'“”„‘’‚«»][^\s"`]*) )""",
     re.VERBOSE,
 )
+_QUOTED = ("quoted", "double", "low", "angled", "single", "curly")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
-_AFTER = ".,;:!?)]}>'\""  # what a sentence may put behind a path
+_AFTER = ".,;:!?)]}>'\"“”‘’»"  # what a sentence may put behind a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     """The mentions of a prompt in their order, each once."""
     found: dict[tuple[str, int | None, int | None], Mention] = {}
     for match in _MENTION.finditer(_without_code(text)):
-        mention = _quoted(match) if match["quoted"] else _bare(match)
+        mention = _bare(match) if match["bare"] else _quoted(match)
         if mention is not None:
             found.setdefault((mention.path, mention.first, mention.last), mention)
     return tuple(found.values())
@@ -57,7 +61,7 @@ def _without_code(text: str) -> str:
 
 def _quoted(match: re.Match[str]) -> Mention | None:
     """The lines stand behind the quotes, or within them as people write them too."""
-    path = match["quoted"].strip()
+    path = next(found for found in match.group(*_QUOTED) if found).strip()
     if match["from"] is None and (ranged := _RANGE.fullmatch(path)):
         return Mention(match[0], ranged["path"], *_lines(ranged["first"], ranged["last"]))
     return Mention(match[0], path, *_lines(match["from"], match["to"])) if path else None
