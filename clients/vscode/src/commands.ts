@@ -74,7 +74,7 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     pullModel: (name) => talk.pullModel(parts, typeof name === "string" ? name : undefined),
     firstAsk: () => firstAsk(parts, panel),
     undoTurn: () => talk.undoTurn(parts),
-    retry: () => talk.retryLast(parts, panel),
+    retry: (words) => talk.retryLast(parts, panel, typeof words === "string" ? words : undefined),
     export: () => talk.exportText(parts),
     init: () => talk.init(parts),
     context: () => talk.showContext(parts),

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Panel } from "./panel/view";
 import type { Parts } from "./parts";
 import { menuLine } from "./text/visible";
+import { lastAsked } from "./turns";
 import type { SessionRow } from "./wire";
 
 const REQUEST_CANCELLED = -32800;
@@ -54,16 +55,17 @@ export async function retry(
   await turn(parts, panel, text ?? "", () => parts.daemon.call("retry", argument));
 }
 
-/** The last turn of the conversation again, from the palette: with its words, or with others. */
-export async function retryLast(parts: Parts, panel: Panel): Promise<void> {
+/** The last turn of the conversation again: with its words, or with others; without `words` the person is asked. */
+export async function retryLast(parts: Parts, panel: Panel, words?: string): Promise<void> {
   const events = parts.conversation.all();
-  const started = events.filter((event) => event.kind === "turn.started").at(-1);
+  const started = lastAsked(events);
   if (started === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("There is no turn to do again."));
     return;
   }
   const prompt = vscode.l10n.t("What to ask instead; as it is, the same is asked again");
-  const given = await vscode.window.showInputBox({ prompt, value: started.text, ignoreFocusOut: true });
+  const box = { prompt, value: started.text, ignoreFocusOut: true };
+  const given = words === undefined ? await vscode.window.showInputBox(box) : words || started.text;
   if (given === undefined || given.trim() === "") {
     return;
   }
@@ -71,8 +73,8 @@ export async function retryLast(parts: Parts, panel: Panel): Promise<void> {
   const edited = events.some(
     (event) => event.turn === started.turn && event.kind === "edit.resolved" && made.includes(event.outcome),
   );
-  const words = given === started.text ? {} : { text: given };
-  await retry(parts, panel, { turn: started.turn, edited, ...words });
+  const text = given === started.text ? {} : { text: given };
+  await retry(parts, panel, { turn: started.turn, edited, ...text });
 }
 
 /** Undefined: the person thought better of it. */

@@ -13,6 +13,7 @@ const COMMANDS: Record<string, string> = {
   new: "new",
   pull: "pullModel",
   resume: "sessions",
+  retry: "retry",
   sessions: "sessions",
   skill: "loadSkill",
   skills: "loadSkill",
@@ -21,13 +22,17 @@ const COMMANDS: Record<string, string> = {
 /** With another conversation the panel shows another: whatever stands behind the word. */
 const OF_THE_PANEL: ReadonlySet<string> = new Set(["clear", "new", "resume"]);
 
+/** Those whose words behind go along. */
+const WITH_WORDS: ReadonlySet<string> = new Set(["retry"]);
+
 /** Whether the text was such a command, and so is no ask. */
 export async function runTyped(text: string): Promise<boolean> {
   const [, word = "", behind = ""] = /^\/(\w+)(\s[^\n]*)?$/.exec(text) ?? [];
   const command = COMMANDS[word];
-  if (command === undefined || (behind.trim() !== "" && !OF_THE_PANEL.has(word))) {
+  const words = WITH_WORDS.has(word) ? [behind.trim()] : [];
+  if (command === undefined || (behind.trim() !== "" && words.length === 0 && !OF_THE_PANEL.has(word))) {
     return false;
   }
-  await vscode.commands.executeCommand(UI + command);
+  await vscode.commands.executeCommand(UI + command, ...words);
   return true;
 }

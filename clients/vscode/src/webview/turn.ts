@@ -2,6 +2,7 @@
 
 import type { PanelState } from "../panel/messages";
 import { visible } from "../text/visible";
+import { askedTheModel } from "../turns";
 import type { EventOf, TraceEvent } from "../wire";
 import { button, el, fold } from "./dom";
 import { host } from "./host";
@@ -52,7 +53,7 @@ export class Turn {
         break;
       case "turn.ended":
         this.ended = true;
-        this.asked = event.steps > 0 || event.stopReason !== "answered";
+        this.asked = askedTheModel(event);
         this.answer = event.answer;
         this.stream = null;
         break;

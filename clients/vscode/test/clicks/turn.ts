@@ -46,13 +46,18 @@ describe("a turn", () => {
   });
 
   it("is done again, and what it was is put aside", async () => {
-    const at = await scene({ replies: [{ content: "First try." }, { content: "Second try." }] });
+    const at = await scene({
+      replies: [{ content: "First try." }, { content: "Second try." }, { content: "Third try." }],
+    });
     await at.ask("Try.");
     await at.shows("First try.");
     await at.button("Ask again").click();
     await at.shows("Second try.");
     await at.panel.locator(".trace").getByText("First try.").waitFor({ state: "hidden" });
     await at.shows("set aside");
+    await at.ask("/retry With other words.");
+    await at.shows("Third try.");
+    await at.panel.locator(".trace").getByText("Second try.").waitFor({ state: "hidden" });
   });
 
   it("is done again with other words", async () => {

@@ -76,6 +76,18 @@ describe("the palette", () => {
     assert.deepEqual(asked, ["First words.", "First words.", "Other words."]);
   });
 
+  it("retry does the last turn that the model had, though a command was typed after it", async () => {
+    const talking = await start([{ content: "One." }, { content: "Two." }]);
+    await talking.ask("First words.");
+    await talking.ask("/config");
+    person.types.push("First words.");
+    await run("retry");
+    const asked = talking.of("turn.started").map(({ text }) => text);
+    assert.deepEqual(asked, ["First words.", "/config", "First words."]);
+    assert.equal(talking.of("turn.ended").at(-1)?.answer, "Two.");
+    assert.equal(talking.parts.conversation.remark, null);
+  });
+
   it("retry asks first whether the turn's edits are to be taken back", async () => {
     const file = new File("one\n");
     const edit = call("edit_file", { path: file.name, old_text: "one", new_text: "1" });
