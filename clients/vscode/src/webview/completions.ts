@@ -16,6 +16,7 @@ export class Completions {
   constructor(
     private readonly text: HTMLTextAreaElement,
     private readonly take: (item: CompletionItem) => void,
+    private readonly close: () => void,
   ) {
     this.element.hidden = true;
     text.setAttribute("aria-autocomplete", "list");
@@ -49,7 +50,7 @@ export class Completions {
         this.choose(this.chosen);
         return true;
       case "Escape":
-        this.show([]);
+        this.close();
         return true;
       default:
         return false;

@@ -31,7 +31,11 @@ export class Prompt {
   private readonly steer = button(t("Steer"), () => this.submit({ steer: true }));
   private readonly stop = button(t("Stop"), () => host.postMessage({ type: "stop" }));
   private readonly attach = button(t("Attach"), () => command("attach"), "link");
-  private readonly list = new Completions(this.text, (item) => this.take(item));
+  private readonly list = new Completions(
+    this.text,
+    (item) => this.take(item),
+    () => this.unlist(),
+  );
   readonly element = el(
     "form",
     { class: "prompt", attributes: { "aria-label": t("Ask llamagent") } },
@@ -44,7 +48,10 @@ export class Prompt {
 
   private history: string[];
   private at: number;
+  /** Answers to any other request for completions come too late. */
   private request = 0;
+  /** Where the caret stood: at the request, and at the one whose answer is listed. */
+  private caret = { asked: 0, listed: 0 };
   private again: Again | null = null;
   private state: PanelState | null = null;
 
@@ -57,7 +64,7 @@ export class Prompt {
     this.attach.title = t("Attach the selection, or the file, of the editor");
     this.text.addEventListener("input", () => this.edited());
     this.text.addEventListener("keydown", (event) => this.key(event));
-    this.text.addEventListener("blur", () => this.list.show([]));
+    this.text.addEventListener("blur", () => this.unlist());
   }
 
   update(state: PanelState): void {
@@ -100,8 +107,15 @@ export class Prompt {
 
   completions(request: number, items: CompletionItem[]): void {
     if (request === this.request) {
+      this.caret.listed = this.caret.asked;
       this.list.show(items);
     }
+  }
+
+  /** The list goes, and what is on its way for it does not bring it back. */
+  private unlist(): void {
+    this.request += 1;
+    this.list.show([]);
   }
 
   private set(text: string): void {
@@ -142,9 +156,10 @@ export class Prompt {
     this.offer();
     const { value, selectionStart } = this.text;
     if (/(^\/|(^|\s)@)\S*$/.test(value.slice(0, selectionStart))) {
+      this.caret.asked = selectionStart;
       host.postMessage({ type: "complete", request: this.request, text: value, offset: selectionStart });
     } else {
-      this.list.show([]);
+      this.unlist();
     }
   }
 
@@ -154,6 +169,8 @@ export class Prompt {
     }
     if (this.list.key(event.key)) {
       event.preventDefault();
+    } else if (event.key === "Escape") {
+      this.unlist(); // it may be on its way
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       this.submit({ steer: false });
@@ -176,10 +193,11 @@ export class Prompt {
   }
 
   /** A blank ends the word, so that Enter sends next; in a folder one goes on. */
-  private take({ insertText, start, end }: CompletionItem): void {
+  private take({ insertText, start, end: before }: CompletionItem): void {
+    const end = before + this.text.selectionStart - this.caret.listed; // one may have typed on since
     const goesOn = insertText.endsWith("/") || /^\s/.test(this.text.value.slice(end));
     this.text.setRangeText(goesOn ? insertText : `${insertText} `, start, end, "end");
-    this.list.show([]);
+    this.unlist();
     this.edited();
   }
 }

@@ -42,13 +42,32 @@ describe("the prompt", () => {
     await answers.getByText("0.2").first().waitFor();
   });
 
-  it("puts the list away by Escape, and leaves what was typed", async () => {
+  it("puts the list away by Escape, and leaves what was typed; a late answer does not bring it back", async () => {
     const at = await scene({ files: { "escape.py": CODE } });
+    const options = at.panel.getByRole("option");
+    await at.panel.locator("html").evaluate(`addEventListener("message", ({ data }) => {
+      if (data.type === "completions") window.lastAnswer = data; })`);
     await at.prompt.pressSequentially("@escape");
-    await at.panel.getByRole("option").first().waitFor();
+    await options.first().waitFor();
     await at.prompt.press("Escape");
-    await at.panel.getByRole("option").first().waitFor({ state: "detached" });
+    await options.first().waitFor({ state: "detached" });
+    await at.panel.locator("html").evaluate("dispatchEvent(new MessageEvent('message', { data: window.lastAnswer }))");
+    assert.equal(await options.count(), 0);
     assert.equal(await at.prompt.inputValue(), "@escape");
+    await at.prompt.fill("");
+  });
+
+  it("replaces the whole word by the choice, also what was typed since the list came", async () => {
+    const at = await scene({ files: { "typed_on.py": CODE } });
+    await at.prompt.pressSequentially("@typed");
+    await at.panel.getByRole("option", { name: "@typed_on.py" }).waitFor();
+    await at.prompt.evaluate(`{
+      const text = document.activeElement;
+      text.setRangeText("_on", text.value.length, text.value.length, "end");
+      text.dispatchEvent(new Event("input"));
+      text.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", cancelable: true }));
+    }`);
+    assert.equal((await at.prompt.inputValue()).trim(), "@typed_on.py");
     await at.prompt.fill("");
   });
 
