@@ -105,7 +105,8 @@ async def test_a_long_conversation_costs_its_words(tmp_path: Path) -> None:
     project.mkdir()
     (project / "a.py").write_text("x = 1\n" * 400)
     turns = 60
-    replies = [reply for _ in range(turns + 20) for reply in (call("read_file", path="a.py"), say("word " * 400))]
+    many = 3 * (turns + 20)  # summaries take some of them
+    replies = [reply for _ in range(many) for reply in (call("read_file", path="a.py"), say("word " * 400))]
     with FakeOllama(replies=replies) as server:
         async with editor(project, tmp_path / "home", url=server.url, settings={"num_ctx": 4096}) as ed:
             for _ in range(20):
