@@ -30,6 +30,20 @@ async def test_an_error_and_its_hint(project: Path, home: Path, locale: str | No
     assert (error["data"]["kind"], error["data"]["hint"]) == ("unknown_skill", hint)
 
 
+@pytest.mark.parametrize(
+    ("locale", "message"),
+    [
+        ("fr", "/export attend l’un de ceux-ci : markdown, json. /help donne la liste des commandes."),
+        ("de", "Nach /export steht eines von diesen: markdown, json. /help zeigt die Befehle."),
+    ],
+)
+async def test_a_choice_that_is_none_is_said(project: Path, home: Path, locale: str, message: str) -> None:
+    with FakeOllama() as server:
+        async with editor(project, home, url=server.url, locale=locale) as ed:
+            error = await ed.failing("ask", text="/export html")
+    assert error["message"] == message
+
+
 async def test_a_server_that_is_not_there(project: Path, home: Path) -> None:
     async with editor(project, home, url="http://127.0.0.1:9", locale="fr") as ed:
         error = await ed.failing("ask", text="hello")
@@ -151,9 +165,9 @@ async def test_what_is_put_together_of_parts(project: Path, home: Path) -> None:
             listed = (await ed.ask("/sessions"))["answer"]
             temperature = (await ed.ask("/temp"))["answer"]
             items = (await ed.command("complete", text="/comp", offset=5))["items"]
-    assert "(+7 −0, avec .llamagent/config.toml, " in told[0]
+    assert "AGENTS.md (+7 −0), .llamagent/config.toml (+6 −0), " in told[0]
     assert "trouvé malgré des différences : numéros de lignes, espaces en fin de ligne, indentation)" in told[1]
-    assert labels[0].startswith("préparer le projet (avec .llamagent/config.toml, ")
+    assert labels[0] == "préparer le projet"
     assert labels[1].startswith("modifier a.py (old_text a été trouvé malgré ")
     repaired = "cela ne fait que lire (start \"1\" lu comme 1; argument 'odd' ignoré, que read_file n'a pas)"
     assert reasons[0] == f"{repaired} (récupéré d'un appel écrit comme du texte)"

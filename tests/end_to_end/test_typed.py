@@ -82,6 +82,7 @@ def test_a_mistyped_command_names_the_nearest(text: str, nearest: str | None) ->
         ("/ctx lots", "/ctx takes a whole number."),
         ("/ctx 4096.5", "/ctx takes a whole number."),
         ("/temp 0.5 please", "/temp takes a number."),
+        ("/export html", "/export takes one of these: markdown, json."),
     ],
 )
 def test_what_is_wrong_with_how_it_was_typed(text: str, problem: str) -> None:

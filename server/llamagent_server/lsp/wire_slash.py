@@ -42,6 +42,11 @@ class Word:
         return f"/{self.word} {self.hint}".rstrip()
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The only words that may stand after it; none where others may."""
+        return tuple(self.hint.strip("[]").split("|")) if "|" in self.hint else ()
+
+    @property
     def needs_more(self) -> bool:
         return bool(self.hint) and not self.hint.startswith("[")
 
@@ -104,6 +109,8 @@ class Typed:
             return f"/{self.row.word} takes nothing after it."
         if not self.rest and self.row.needs_more:
             return f"Say {self.row.form}."
+        if self.rest and self.row.choices and self.rest not in self.row.choices:
+            return f"/{self.row.word} takes one of these: {', '.join(self.row.choices)}."
         if self.row.setting and self.row.kinds and isinstance(self.arguments.get("value"), str):
             if float in self.row.kinds:
                 return f"/{self.row.word} takes a number."
