@@ -1,5 +1,8 @@
 """Edits: the shared cases, the manner of the file, and what an edit must never do."""
 
+import unicodedata
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -219,6 +222,48 @@ def test_an_edit_changes_only_the_span_that_it_matched(
     assert result.after.startswith(before[: place.start])
     assert result.after.rstrip("\r\n").endswith(before[place.end :].rstrip("\r\n"))
     assert not before.endswith("\n") or not result.after.removeprefix("\ufeff") or result.after.endswith("\n")
+
+
+@pytest.mark.parametrize("theirs", ["NFC", "NFD"])
+def test_accents_that_are_encoded_otherwise_are_found_and_the_file_keeps_its_own(
+    theirs: Literal["NFC", "NFD"],
+) -> None:
+    ours: Literal["NFC", "NFD"] = "NFC" if theirs == "NFD" else "NFD"
+    before = unicodedata.normalize(theirs, "# caf\u00e9\r\nnom = 'L\u00e9a'  # \u00e9t\u00e9\r\n\ud55c = 1\r\n")
+    old, new = (unicodedata.normalize(ours, f"nom = '{name}'") for name in ("L\u00e9a", "Zo\u00eb"))
+    result = replace(before, old, new)
+    assert isinstance(result, Edited)
+    assert result.after == before.replace(
+        unicodedata.normalize(theirs, "L\u00e9a"), unicodedata.normalize(theirs, "Zo\u00eb")
+    )
+    assert (result.exact, "the encoding of accents" in (result.note or "")) == (False, True)
+    two = unicodedata.normalize(ours, "# caf\u00e9\nnom")
+    assert after(before, two, two.replace("nom", "name")) == before.replace("nom", "name")
+    assert after(before, unicodedata.normalize(ours, "\ud55c = 1"), "x = 1").endswith("\r\nx = 1\r\n")
+    twice = before + before
+    assert isinstance(found := replace(twice, old, new), EditProblem) and found.kind is ProblemKind.AMBIGUOUS
+
+
+def test_a_letter_without_its_accent_is_no_match_in_another_encoding() -> None:
+    before = "\u00e9t e\u0301t\u00e9\n"  # the last word has both forms
+    assert isinstance(replace(before, "te\u0301 \u00e9te", "x"), EditProblem)
+    assert isinstance(replace("\u1112\u1161\u11ab\n", "\ud558", "x"), EditProblem)  # han is no ha
+    assert isinstance(replace("l\u00e9a\n", "le\u0301a\u0301", "x"), EditProblem)
+
+
+@given(st.text("ae\u00e9\u0301\u0300\u0323 \ud55c\u1112\u1161\n", max_size=12), st.integers(0, 11), st.integers(1, 6))
+def test_what_is_found_in_another_encoding_means_the_same_and_nothing_else_changes(
+    before: str, start: int, size: int
+) -> None:
+    for form in ("NFC", "NFD"):
+        old = unicodedata.normalize(form, before[start : start + size])
+        result = replace(before, old, "X")
+        if isinstance(result, Edited) and len(found := tolerant_places(before, old, "X")) == 1:
+            (place,) = found
+            if place.notes == ("the encoding of accents",):
+                span = before[place.start : place.end]
+                assert unicodedata.normalize("NFD", span) == unicodedata.normalize("NFD", old)
+                assert result.after.startswith(before[: place.start])
 
 
 @given(st.text(max_size=60), st.text(max_size=20), st.text(max_size=20))

@@ -1,10 +1,12 @@
 """Where a piece of text stands in a file: exactly, else with named tolerance, and never where a real token differs."""
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Literal
 
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.indentation import reindented
@@ -54,6 +56,7 @@ def tolerant_places(text: str, old: str, new: str) -> list[Place]:
     as_given = _Wanted(tuple(old.split("\n")), tuple(new.split("\n")))
     places = list(_by_lines(text, as_given))
     places += [place for place in _by_quotes(text, as_given) if not any(_overlap(place, other) for other in places)]
+    places = places or list(_by_form(text, as_given))
     for steps in PREPARATIONS:
         if places:
             break
@@ -110,6 +113,37 @@ def _by_quotes(text: str, wanted: "_Wanted") -> Iterator[Place]:
             yield Place(start, end, wanted.old, wanted.new, wanted.new, (QUOTES,))
 
 
+_GOES_ON = re.compile("[\u1160-\u11ff]")
+
+
+def _by_form(text: str, wanted: "_Wanted") -> Iterator[Place]:
+    """Places inside lines that differ by how accents are encoded only; the new text is written as the file has them."""
+    old = "\n".join(wanted.old)
+    if old.isascii() or text.isascii():
+        return
+    lf = text.replace("\r\n", "\n")
+    apart = {ord(one): unicodedata.normalize("NFD", one) for one in {*lf, *old} if not one.isascii()}
+    view = lf.translate(apart)
+    found = _found(view, view, old.translate(apart))
+    if not found:
+        return
+    at = {start: index for index, start in enumerate(accumulate((len(apart.get(ord(c), c)) for c in lf), initial=0))}
+    raw = _raw_offsets(text, lf)
+    for start, end in found:
+        # A letter with a mark is none without it, nor is the beginning of a Korean syllable.
+        if (
+            start not in at
+            or end not in at
+            or _GOES_ON.match(view, end)
+            or unicodedata.combining(view[end : end + 1] or " ")
+        ):
+            continue
+        first, last = raw(at[start]), raw(at[end])
+        form: Literal["NFC", "NFD"] = "NFD" if unicodedata.is_normalized("NFD", text[first:last]) else "NFC"
+        written = tuple(unicodedata.normalize(form, line) for line in wanted.new)
+        yield Place(first, last, wanted.old, wanted.new, written, (FORM,))
+
+
 def _reads(in_file: str, wanted: str) -> bool:
     """Whether the file's text reads like the wanted one, whose plain characters may stand for typographic ones."""
     return len(in_file) == len(wanted) and all(
@@ -120,6 +154,7 @@ def _reads(in_file: str, wanted: str) -> bool:
 # --- By whole lines ------------------------------------------------------------------------------------------------
 
 QUOTES = "typographic quotes or blanks"
+FORM = "the encoding of accents"
 TRAILING = "white space at line ends"
 INDENTATION = "indentation"
 NUMBERS = "line numbers"
