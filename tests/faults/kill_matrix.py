@@ -48,7 +48,9 @@ async def run(seed: int, folder: Path) -> str:
     if accepted and scenario == "edit" and any(message.get("tool_calls") for message in messages):
         results = [message["content"] for message in messages if message["role"] == "tool"]
         assert results, "a call without its result"
-    left = [path.name for path in (*project.rglob("*"), *home.rglob("*")) if path.suffix in (".lock", ".tmp")]
+    left = [path for path in (*project.rglob("*"), *home.rglob("*")) if path.suffix in (".lock", ".tmp")]
+    # A half-written text goes with an edit a minute later (tests/store/test_checkpoints.py).
+    left = [path.name for path in left if path.parent.name != "texts"]
     assert left == [], left
     return scenario
 

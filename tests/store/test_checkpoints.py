@@ -57,6 +57,20 @@ async def test_the_oldest_go_first_and_it_is_said(tmp_path: Path) -> None:
     assert await kept.of("s1", ("turn-3",)) == (one(None, "3" * 3000),)
 
 
+async def test_what_a_killed_daemon_left_half_written_goes_with_a_later_edit(tmp_path: Path) -> None:
+    kept = FileCheckpoints(tmp_path)
+    await kept.remember("s1", "turn-1", (one("a", "b"),))
+    folder = places.user_folder().joinpath("checkpoints/texts")
+    old, fresh = (folder / f".{digit * 64}.00000000.tmp" for digit in "01")
+    old.write_text("half")
+    fresh.write_text("of a daemon that runs")
+    os.utime(old, (1, 1))
+    await kept.remember("s1", "turn-2", (one("b", "c"),))
+    assert not old.exists()
+    assert fresh.exists()
+    assert len(texts()) == 4
+
+
 async def test_a_damaged_text_is_no_text(tmp_path: Path) -> None:
     kept = FileCheckpoints(tmp_path)
     await kept.remember("s1", "turn-1", (one("a", "b"),))

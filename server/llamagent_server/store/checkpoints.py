@@ -64,6 +64,7 @@ class FileCheckpoints:
                 texts: dict[str, Json] = {"before": self._keep(one.before), "after": self._keep(one.after)}
                 rows.append({"turn": turn, "path": one.path, "uri": one.uri, **texts})
             self._append(session, rows)
+            self._sweep_temporaries()
             return self._dropped()
         except OSError as error:
             return f"What this edit replaced is not kept for an undo ({places.words(error)})."
@@ -88,6 +89,12 @@ class FileCheckpoints:
     def _note_undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:
         with contextlib.suppress(OSError):  # then it is only offered once more
             self._append(session, [{"undone": list(turns), "paths": list(paths)}])
+
+    def _sweep_temporaries(self) -> None:
+        """What a daemon left that was killed while it wrote a text."""
+        for name in places.names(self._texts):
+            if name.endswith(places.TEMPORARY):
+                places.sweep(self._texts, name[1:].partition(".")[0], _FRESH_SECONDS)
 
     def _dropped(self) -> str | None:
         """Drop the oldest texts where there are too many, and say so."""

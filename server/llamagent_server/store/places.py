@@ -20,6 +20,7 @@ PRIVATE_FILE = 0o600
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _STALE_SECONDS = 60
+TEMPORARY = ".tmp"  # the end of the name of what is not whole yet
 _CHUNK = 1 << 20
 
 
@@ -172,7 +173,7 @@ def write_whole(place: Place, name: str, data: bytes) -> None:
     Raises OSError; then nothing was changed.
     """
     sweep(place, name, _STALE_SECONDS)  # another process may be writing the same
-    temporary = f".{name}.{secrets.token_hex(4)}.tmp"
+    temporary = f".{name}.{secrets.token_hex(4)}{TEMPORARY}"
     with _inside(place) as (folder, prefix):
         try:
             fd = _open(place, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -271,4 +272,4 @@ def sweep(place: Place, name: str, seconds: float = 0) -> None:
 
 
 def is_leftover(found: str, name: str) -> bool:
-    return found.startswith(f".{name}.") and found.endswith(".tmp")
+    return found.startswith(f".{name}.") and found.endswith(TEMPORARY)
