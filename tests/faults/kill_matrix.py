@@ -8,6 +8,7 @@ is repeated by its seed: --seed N --runs 1.
 
 import argparse
 import asyncio
+import hashlib
 import itertools
 import json
 import random
@@ -48,11 +49,21 @@ async def run(seed: int, folder: Path) -> str:
     if accepted and scenario == "edit" and any(message.get("tool_calls") for message in messages):
         results = [message["content"] for message in messages if message["role"] == "tool"]
         assert results, "a call without its result"
-    left = [path for path in (*project.rglob("*"), *home.rglob("*")) if path.suffix in (".lock", ".tmp")]
-    # A half-written text goes with an edit a minute later (tests/store/test_checkpoints.py).
-    left = [path.name for path in left if path.parent.name != "texts"]
+    left = [path.name for path in (*project.rglob("*"), *home.rglob("*")) if path.suffix in (".lock", ".tmp")]
     assert left == [], left
+    _whole_texts(home / "checkpoints")
     return scenario
+
+
+def _whole_texts(checkpoints: Path) -> None:
+    """Every text that an undo would need is what its name says."""
+    for line in itertools.chain.from_iterable(path.open() for path in checkpoints.glob("*/*.jsonl")):
+        try:
+            row = json.loads(line)
+        except ValueError:  # empty, or cut off by the kill
+            continue
+        for name in filter(None, (row.get("before"), row.get("after"))):
+            assert hashlib.sha256((checkpoints / "texts" / name).read_bytes()).hexdigest() == name, row
 
 
 def _answer(asked: dict[str, Any], scenario: str, sleeper: str) -> Reply:

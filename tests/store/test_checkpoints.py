@@ -1,6 +1,11 @@
 """What edits replaced is kept by its hash in the user's folder, in bounds, and for no longer than its conversation."""
 
+import asyncio
+import hashlib
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,18 +62,76 @@ async def test_the_oldest_go_first_and_it_is_said(tmp_path: Path) -> None:
     assert await kept.of("s1", ("turn-3",)) == (one(None, "3" * 3000),)
 
 
-async def test_what_a_killed_daemon_left_half_written_goes_with_a_later_edit(tmp_path: Path) -> None:
+# The system itself ends a process, as kill -9 does, at the byte of a file that goes beyond the limit.
+KILLED_AT = """
+import asyncio, pathlib, resource, signal, sys
+from llamagent_server.core.proposals import Replaced
+from llamagent_server.store.checkpoints import FileCheckpoints
+if sys.argv[3] == "killed":
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+row = Replaced("a.txt", "file:///p/a.txt", None, "0123456789" * 30)
+print(asyncio.run(FileCheckpoints(pathlib.Path(sys.argv[1])).remember("s1", "turn-1", [row])))
+"""
+
+
+def writing(project: Path, limit: int, end: str) -> "subprocess.CompletedProcess[str]":
+    """Another process keeps a text of 300 bytes, where no file may be longer than `limit`."""
+    words = (sys.executable, "-c", KILLED_AT, str(project), str(limit), end)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only on Unix: the system ends a process at a byte")
+@pytest.mark.parametrize("byte", [0, 1, 150, 299])
+async def test_killed_at_any_byte_of_a_text_nothing_is_left_beside_it_and_it_is_written_when_needed(
+    tmp_path: Path, byte: int
+) -> None:
+    text = "0123456789" * 30
+    assert writing(tmp_path, byte, "killed").returncode == -signal.SIGXFSZ
+    name = hashlib.sha256(text.encode()).hexdigest()
+    assert texts() == [name]
     kept = FileCheckpoints(tmp_path)
-    await kept.remember("s1", "turn-1", (one("a", "b"),))
-    folder = places.user_folder().joinpath("checkpoints/texts")
-    old, fresh = (folder / f".{digit * 64}.00000000.tmp" for digit in "01")
-    old.write_text("half")
-    fresh.write_text("of a daemon that runs")
-    os.utime(old, (1, 1))
-    await kept.remember("s1", "turn-2", (one("b", "c"),))
-    assert not old.exists()
-    assert fresh.exists()
-    assert len(texts()) == 4
+    assert await kept.turns("s1") == ()
+    assert await kept.remember("s1", "turn-2", (one(None, text),)) is None
+    assert texts() == [name]
+    assert await kept.of("s1", ("turn-2",)) == (one(None, text),)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only on Unix: the system ends a process at a byte")
+async def test_a_death_while_a_text_is_written_that_is_there_costs_it_nothing(tmp_path: Path) -> None:
+    kept = FileCheckpoints(tmp_path)
+    rows = (one(None, "0123456789" * 30),)
+    assert await kept.remember("s1", "turn-1", rows) is None
+    assert writing(tmp_path, 150, "killed").returncode == -signal.SIGXFSZ
+    assert await kept.of("s1", ("turn-1",)) == rows
+    assert "not kept" in writing(tmp_path, 150, "refused").stdout
+    assert await kept.of("s1", ("turn-1",)) == rows
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only on Unix: the system refuses a byte")
+async def test_a_text_that_the_disk_took_in_part_is_not_left(tmp_path: Path) -> None:
+    assert "not kept" in writing(tmp_path, 150, "refused").stdout
+    assert texts() == []
+
+
+async def test_two_daemons_that_write_one_text_at_once_both_have_it(tmp_path: Path) -> None:
+    rows = (one("x" * 500_000, "y" * 500_000),)
+    daemons = [FileCheckpoints(tmp_path / str(number)) for number in range(4)]
+    told = await asyncio.gather(*(daemon.remember("s1", "turn-1", rows) for daemon in daemons for _ in range(5)))
+    assert set(told) == {None}
+    assert len(texts()) == 2
+    for daemon in daemons:
+        assert await daemon.of("s1", ("turn-1",)) == rows * 5
+
+
+async def test_a_damaged_text_is_mended_by_an_edit_that_needs_it(tmp_path: Path) -> None:
+    kept = FileCheckpoints(tmp_path)
+    rows = (one("a", "b"),)
+    await kept.remember("s1", "turn-1", rows)
+    for path in places.user_folder().joinpath("checkpoints/texts").iterdir():
+        path.write_text("longer than before")
+    await kept.remember("s1", "turn-2", rows)
+    assert await kept.of("s1", ("turn-1",)) == rows
 
 
 async def test_a_damaged_text_is_no_text(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What accepted edits replaced, turn by turn, so that they can be undone: texts by their hash, in the user's folder.
 
-`checkpoints/texts/<sha256>` holds each text once; `checkpoints/<workspace>/<session>.jsonl` says which turn replaced
-which text by which. Beyond LIMIT_BYTES the texts that were kept longest ago are dropped.
+`checkpoints/texts/<sha256>` holds each text once; what a killed daemon left cut off there is none, and is written over
+when it is needed. `checkpoints/<workspace>/<session>.jsonl` says which turn replaced which text by which. Beyond
+LIMIT_BYTES the texts that were kept longest ago are dropped.
 """
 
 import contextlib
@@ -64,7 +65,6 @@ class FileCheckpoints:
                 texts: dict[str, Json] = {"before": self._keep(one.before), "after": self._keep(one.after)}
                 rows.append({"turn": turn, "path": one.path, "uri": one.uri, **texts})
             self._append(session, rows)
-            self._sweep_temporaries()
             return self._dropped()
         except OSError as error:
             return f"What this edit replaced is not kept for an undo ({places.words(error)})."
@@ -74,7 +74,7 @@ class FileCheckpoints:
             return None
         data = text.encode("utf-8", "surrogatepass")
         name = hashlib.sha256(data).hexdigest()
-        places.write_whole(self._texts, name, data)  # also where it is there: its time says when it was last needed
+        places.write_same(self._texts, name, data)  # also where it is there: its time says when it was last needed
         return name
 
     def _append(self, session: str, rows: Iterable[JsonObject]) -> None:
@@ -89,12 +89,6 @@ class FileCheckpoints:
     def _note_undone(self, session: str, turns: Sequence[str], paths: Sequence[str]) -> None:
         with contextlib.suppress(OSError):  # then it is only offered once more
             self._append(session, [{"undone": list(turns), "paths": list(paths)}])
-
-    def _sweep_temporaries(self) -> None:
-        """What a daemon left that was killed while it wrote a text."""
-        for name in places.names(self._texts):
-            if name.endswith(places.TEMPORARY):
-                places.sweep(self._texts, name[1:].partition(".")[0], _FRESH_SECONDS)
 
     def _dropped(self) -> str | None:
         """Drop the oldest texts where there are too many, and say so."""

@@ -20,7 +20,6 @@ PRIVATE_FILE = 0o600
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _STALE_SECONDS = 60
-TEMPORARY = ".tmp"  # the end of the name of what is not whole yet
 _CHUNK = 1 << 20
 
 
@@ -173,14 +172,12 @@ def write_whole(place: Place, name: str, data: bytes) -> None:
     Raises OSError; then nothing was changed.
     """
     sweep(place, name, _STALE_SECONDS)  # another process may be writing the same
-    temporary = f".{name}.{secrets.token_hex(4)}{TEMPORARY}"
+    temporary = f".{name}.{secrets.token_hex(4)}.tmp"
     with _inside(place) as (folder, prefix):
         try:
             fd = _open(place, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(fd, view) :]
+                _write_all(fd, data)
                 os.fsync(fd)
             finally:
                 os.close(fd)
@@ -189,6 +186,32 @@ def write_whole(place: Place, name: str, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(prefix + temporary, dir_fd=folder)
             raise
+
+
+def write_same(place: Place, name: str, data: bytes) -> None:
+    """Write a file that under this name never holds anything but `data`: what is there is written over in its place.
+
+    So one that is whole stays so at every moment, also where several write it at once; after a death in the middle of a
+    new one it is too short, and its reader must notice. Raises OSError.
+    """
+    fd = _open(place, name, os.O_WRONLY | os.O_CREAT)
+    try:
+        _write_all(fd, data)
+        os.ftruncate(fd, len(data))
+        os.fsync(fd)
+    except OSError:
+        if os.fstat(fd).st_size < len(data):
+            with contextlib.suppress(OSError):
+                remove(place, name)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def rename(place: Place, name: str, new: str) -> None:
@@ -272,4 +295,4 @@ def sweep(place: Place, name: str, seconds: float = 0) -> None:
 
 
 def is_leftover(found: str, name: str) -> bool:
-    return found.startswith(f".{name}.") and found.endswith(TEMPORARY)
+    return found.startswith(f".{name}.") and found.endswith(".tmp")
