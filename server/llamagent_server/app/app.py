@@ -123,7 +123,9 @@ class App:
         conversation = self._conversations.get(session)
         labels = tuple(attachment.label for attachment in attachments)
         told = "\n".join((text, *(f"[{words}]" for words in unread)))
-        room = attached_room(conversation.session, self._fitted.num_ctx, told, attachments) + len(told)
+        room = len(told)
+        if attachments:
+            room += attached_room(conversation.session, self._fitted.num_ctx, told, attachments)
         ask = Ask(ask_text(told, attachments, room), text, labels, mode, tuple(unread))
         return conversation.turns.steer(ask) if steer else conversation.turns.start(ask)
 

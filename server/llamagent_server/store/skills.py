@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -134,10 +135,12 @@ def read_skill(name: str, project: Path | None) -> str:
     return read_skills(project).text(name)
 
 
-def _shipped() -> Iterator[Skill]:
-    for file in files("llamagent_server").joinpath(FOLDER).iterdir():
-        if file.name.endswith(".md"):
-            yield _skill(file.name.removesuffix(".md"), "shipped", file.read_text(encoding="utf-8"))
+@cache
+def _shipped() -> tuple[Skill, ...]:
+    """Read once: they are the program's own, and each ask needs them."""
+    entries = files("llamagent_server").joinpath(FOLDER).iterdir()
+    found = (file for file in entries if file.name.endswith(".md"))
+    return tuple(_skill(file.name.removesuffix(".md"), "shipped", file.read_text("utf-8")) for file in found)
 
 
 def _kept(place: Place, source: str, fence: Path | None) -> Iterator[Skill | str]:
