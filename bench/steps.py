@@ -2,7 +2,8 @@
 
 Fourteen tool calls and an answer, from a model server that takes no time: through our daemon over LSP stdio, and
 through the terminal agent `llamagent` 0.1.0. A step is the time from the end of a reply to the arrival of the next
-request. The two take turns, so that what else the machine does falls on both.
+request. The two take turns, so that what else the machine does falls on both; where there are two cores the server has
+one and the agents the other (on Linux).
 """
 
 import asyncio
@@ -38,7 +39,7 @@ def messages() -> list[dict[str, Any]]:
 def server(place: Path) -> AbstractContextManager[str]:
     script, port = place / "script.jsonl", place / "port"
     script.write_text("".join(json.dumps(message) + "\n" for message in messages()))
-    return started("bench.clocked_server", str(script), str(port), port_file=port)
+    return started("bench.clocked_server", str(script), str(port), port_file=port, apart=True)
 
 
 def times(url: str) -> Times:
