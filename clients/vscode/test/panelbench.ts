@@ -30,6 +30,13 @@ const STATE: PanelState = {
   can: { retry: true, undo: true },
 };
 
+/** A quarter of a second in which frames come and nothing is to be done. */
+const STILL = `new Promise((resolve) => {
+  let left = 15;
+  const frame = () => (left-- > 0 ? requestAnimationFrame(frame) : resolve());
+  frame();
+})`;
+
 /** A conversation as real ones are: turns with a text in pieces, a file that is read, an edit, an answer. */
 function conversation(length: number): TraceEvent[] {
   const events: TraceEvent[] = [];
@@ -152,6 +159,7 @@ async function main(times: number): Promise<void> {
       const page = await open(browser);
       const first = await firstPaint(page);
       await painted(page, { type: "state", state: STATE });
+      await page.evaluate(STILL); // the loading of the page is measured above
       const devtools = await page.context().newCDPSession(page);
       await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
       const before = await worked(devtools);

@@ -11,6 +11,9 @@ import { Turn } from "./turn";
 import { t } from "./words";
 
 const NEAR_THE_END = 40; // pixels
+/** Of so many events at once the last turns are drawn as a whole, the others as they come into sight. */
+const MANY = 100;
+const LAST_TURNS = 5;
 
 export class Trace {
   private readonly hello = hello();
@@ -30,8 +33,18 @@ export class Trace {
   private lastError: string | null = null;
   private shown: Remark | null = null;
   private state: PanelState | null = null;
+  /** Whoever is at the end stays there, also when turns turn out higher or lower as they come into sight. */
+  private follows = true;
+  private scrolled = 0;
 
-  constructor(private readonly again: (turn: string, text: string, edited: boolean) => void) {}
+  constructor(private readonly again: (turn: string, text: string, edited: boolean) => void) {
+    this.element.addEventListener("scroll", () => this.look());
+    this.element.addEventListener("click", ({ target }) => {
+      // What one unfolds does not run away.
+      this.follows &&= !(target instanceof Element && target.closest("summary") !== null);
+    });
+    new ResizeObserver(() => this.follow()).observe(this.flow);
+  }
 
   reset(events: readonly TraceEvent[]): void {
     this.flow.replaceChildren();
@@ -43,7 +56,8 @@ export class Trace {
     this.remark.replaceChildren();
     this.goesOn("");
     this.draw(events);
-    this.element.scrollTop = this.element.scrollHeight;
+    this.follows = true;
+    this.follow();
   }
 
   add(events: readonly TraceEvent[]): void {
@@ -62,10 +76,11 @@ export class Trace {
 
   private draw(events: readonly TraceEvent[]): void {
     const whole = lastReplies(events);
+    const near = events.length > MANY ? lastTurns(events) : null;
     for (const event of events) {
       // The pieces of a reply that is already there as a whole are not drawn.
       if (event.kind !== "model.delta" || event.seq > (whole.get(event.turn) ?? -1)) {
-        this.drawOne(event);
+        this.drawOne(event, near?.has(event.turn) === false);
       }
     }
     this.goesOn(events.reduce((words, event) => activityOf(event) ?? words, this.activity.textContent));
@@ -88,11 +103,32 @@ export class Trace {
 
   /** The end stays in sight for whoever was there. */
   private following(change: () => void): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.element;
-    const follow = scrollHeight - scrollTop - clientHeight < NEAR_THE_END;
+    this.follows ||= this.fromTheEnd() <= 1;
     change();
-    if (follow) {
+    this.follow();
+  }
+
+  private fromTheEnd(): number {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    return scrollHeight - scrollTop - clientHeight;
+  }
+
+  /** Only going up leaves the end: that more came below it does not. */
+  private look(): void {
+    const { scrollTop } = this.element;
+    const left = this.fromTheEnd();
+    if (left <= 1 || (left < NEAR_THE_END && scrollTop > this.scrolled)) {
+      this.follows = true;
+    } else if (scrollTop < this.scrolled) {
+      this.follows = false;
+    }
+    this.scrolled = scrollTop;
+  }
+
+  private follow(): void {
+    if (this.follows) {
       this.element.scrollTop = this.element.scrollHeight;
+      this.scrolled = this.element.scrollTop;
     }
   }
 
@@ -112,9 +148,9 @@ export class Trace {
     }
   }
 
-  private drawOne(event: TraceEvent): void {
+  private drawOne(event: TraceEvent, far: boolean): void {
     const turn = this.turnOf(event);
-    turn.note(event);
+    turn.note(event, far);
     if (event.kind === "model.delta") {
       turn.streamed(event);
       return;
@@ -148,6 +184,10 @@ export class Trace {
       this.activity.hidden = words === "";
     }
   }
+}
+
+function lastTurns(events: readonly TraceEvent[]): ReadonlySet<string> {
+  return new Set([...new Set(events.map(({ turn }) => turn))].slice(-LAST_TURNS));
 }
 
 function lastReplies(events: readonly TraceEvent[]): Map<string, number> {

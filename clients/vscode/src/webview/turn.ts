@@ -38,15 +38,15 @@ export class Turn {
     this.element.append(node);
   }
 
-  /** What the turn itself has to know of an event. */
-  note(event: TraceEvent): void {
+  /** What the turn itself has to know of an event. `far`: it is out of sight, and Markdown can wait until it is not. */
+  note(event: TraceEvent, far: boolean): void {
     switch (event.kind) {
       case "turn.started":
         this.text = event.text;
         this.element.setAttribute("aria-label", visible(event.text));
         break;
       case "model.replied":
-        this.replied(event);
+        this.replied(event, far);
         break;
       case "edit.resolved":
         this.edited ||= event.outcome === "accepted" || event.outcome === "modified";
@@ -140,7 +140,7 @@ export class Turn {
   }
 
   /** The reply as a whole is the truth; what streamed gives way to it. */
-  private replied(event: EventOf<"model.replied">): void {
+  private replied(event: EventOf<"model.replied">, far: boolean): void {
     this.streaming.forEach((old) => old.remove());
     this.streaming = [];
     this.stream = null;
@@ -155,7 +155,8 @@ export class Turn {
       );
     }
     if (event.content.trim() !== "") {
-      this.add(row("model", "answer", rendered(event.content), ...cut(event)));
+      const answer = far ? this.renderedInSight(event.content) : rendered(event.content);
+      this.add(row("model", "answer", answer, ...cut(event)));
     }
     for (const call of event.toolCalls) {
       const step = new Step(call);
@@ -163,6 +164,18 @@ export class Turn {
       this.steps.set(call.id, step);
       this.add(step.element);
     }
+  }
+
+  private renderedInSight(content: string): HTMLElement {
+    const plain = el("div", { class: "text", text: content });
+    const look = (event: Event): void => {
+      if (event instanceof ContentVisibilityAutoStateChangeEvent && !event.skipped) {
+        this.element.removeEventListener("contentvisibilityautostatechange", look);
+        plain.replaceWith(rendered(content));
+      }
+    };
+    this.element.addEventListener("contentvisibilityautostatechange", look);
+    return plain;
   }
 }
 

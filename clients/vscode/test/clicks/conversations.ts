@@ -6,6 +6,14 @@ import { until } from "../harness/waiting";
 import type { Window } from "../harness/window";
 import { scene } from "./shared";
 
+interface Scrolled {
+  scrollTop: number;
+  scrollHeight: number;
+  clientHeight: number;
+}
+
+const LINES = "A line of the answer.\n\n".repeat(20);
+
 async function openList(at: Window, title: string): Promise<void> {
   await at.command("Llamagent: Conversations…");
   await at.quickInput.fill(title);
@@ -25,6 +33,38 @@ describe("the list of conversations", () => {
     await at.ask("And now?");
     await at.shows("It still is.");
     await at.shows("The plum is ripe.");
+  });
+
+  it("shows a long one from its end, and its beginning to whoever goes up to it", async () => {
+    const names = ["long1.py", "long2.py", "long3.py", "long4.py", "long5.py"];
+    const read = { tool_calls: names.map((path) => ({ name: "read_file", arguments: { path } })) };
+    const turns = Array.from({ length: 12 }, (_, index) => index + 1);
+    const replies = turns.flatMap((turn) => [read, { content: `**Answer ${String(turn)}**\n\n${LINES}` }]);
+    const at = await scene({ files: Object.fromEntries(names.map((name) => [name, "x = 1\n"])), replies });
+    for (const turn of turns) {
+      await at.ask(`Long question ${String(turn)}`);
+      await at
+        .button("Ask again")
+        .nth(turn - 1)
+        .waitFor({ state: "attached" });
+    }
+    await at.newConversation();
+    await openList(at, "Long question 1");
+    await at.page.keyboard.press("Enter");
+    const trace = at.panel.locator(".trace");
+    const end = trace.getByText("Answer 12", { exact: true });
+    await end.waitFor();
+    const fromTheEnd = (): Promise<number> =>
+      trace.evaluate(({ scrollHeight, scrollTop, clientHeight }: Scrolled) => scrollHeight - scrollTop - clientHeight);
+    await until("the end in sight", async () => (await fromTheEnd()) <= 1);
+    const first = trace.locator("strong").getByText("Answer 1", { exact: true });
+    assert.equal(await first.count(), 0, "Markdown that is far out of sight waits");
+    await trace.evaluate((element: Scrolled) => {
+      element.scrollTop = 0;
+    });
+    await first.waitFor();
+    await until("the beginning still in sight", async () => (await fromTheEnd()) > 100);
+    assert.equal(await trace.evaluate(({ scrollTop }: Scrolled) => scrollTop), 0);
   });
 
   it("deletes one only after a yes", async () => {
