@@ -24,6 +24,7 @@ from llamagent_server.lsp.telling import Answers, Messages, TraceSender
 from llamagent_server.lsp.wire import QUEUED, Queued, QueuedAsk
 from llamagent_server.processes.threads import off_loop
 from llamagent_server.settings import SavePolicy
+from llamagent_server.store import temporary
 from llamagent_server.workspace.confinement import Folder
 from llamagent_server.workspace.uris import key, to_path
 
@@ -177,6 +178,7 @@ class EditorSession:
         app = self._made_app()
         if not self.client.flags.trace:
             app.tell_problems()
+        await off_loop(lambda _: temporary.sweep(), name="llamagent-sweep")
 
     async def pull_settings(self) -> None:
         settings = await self._pulled()
@@ -214,6 +216,7 @@ class EditorSession:
     # --- The end ---------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
+        self.shown.close()
         if self._app is not None:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
@@ -221,7 +224,6 @@ class EditorSession:
             except TimeoutError:
                 _log.warning("the agent did not end within %s s", CLOSE_SECONDS)
             self._app = None
-        self.shown.close()
 
 
 def _folders(roots: Sequence[RootFolder]) -> tuple[Folder, ...]:

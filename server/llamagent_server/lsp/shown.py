@@ -1,8 +1,6 @@
 """Texts that a person is shown as files: kept in one private folder outside of every workspace, gone at the end."""
 
 import logging
-import shutil
-import tempfile
 from itertools import count
 from pathlib import Path
 
@@ -11,6 +9,8 @@ from lsprotocol import types
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.errors import AskFailed
 from llamagent_server.lsp.protocol import StrictProtocol
+from llamagent_server.store import temporary
+from llamagent_server.store.temporary import TemporaryFolder
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,8 @@ class ShownFiles:
     def __init__(self, protocol: StrictProtocol, client: Client) -> None:
         self._protocol = protocol
         self._client = client
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
+        self._closed = False
         self._numbers = count(1)
 
     async def show(self, name: str, text: str) -> bool:
@@ -37,12 +38,15 @@ class ShownFiles:
             return False
 
     def write(self, name: str, text: str) -> Path | None:
-        """A new file that holds `text`; None when the disk refuses. `name` gives its stem and suffix."""
+        """A new file that holds `text`; None when the disk refuses, and after the end. `name` gives its stem and
+        suffix."""
+        if self._closed:
+            return None
         wanted = Path(name)
         try:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="llamagent-"))
-            path = self._folder / f"{wanted.stem}-{next(self._numbers)}{wanted.suffix}"
+                self._folder = temporary.make()
+            path = self._folder.path / f"{wanted.stem}-{next(self._numbers)}{wanted.suffix}"
             path.write_text(text, encoding="utf-8", errors="replace", newline="")
         except OSError as problem:
             _log.warning("a text to be shown could not be written: %s", problem)
@@ -50,8 +54,9 @@ class ShownFiles:
         return path
 
     def close(self) -> None:
+        self._closed = True
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
 
 
