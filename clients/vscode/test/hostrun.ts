@@ -11,6 +11,7 @@ import type { Browser, Page } from "playwright-core";
 
 import { checkTools, EXTENSION } from "./harness/places";
 import { startBrowser, startCodeServer } from "./harness/server";
+import { ownTemporaryFolder } from "./harness/temporary";
 
 const PATIENCE_MS = 420_000;
 
@@ -26,6 +27,7 @@ const NOISE = /^%c|^(Resolv|Creating|Updating)|open-vsx|^Canceled|^\[|marketplac
 
 async function main(): Promise<number> {
   checkTools();
+  ownTemporaryFolder();
   const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(SUITES);
   const browser = await startBrowser();
   try {

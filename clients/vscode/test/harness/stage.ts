@@ -9,6 +9,7 @@ import type { Browser, BrowserContext } from "playwright-core";
 import { type Forward, startForward } from "./forward";
 import { checkTools, EXTENSION, VSIX } from "./places";
 import { type CodeServer, install, startBrowser, startCodeServer } from "./server";
+import { ownTemporaryFolder } from "./temporary";
 import { type Options, type Scene, Window } from "./window";
 
 const PATIENCE_MS = Number(process.env["LLAMAGENT_PATIENCE_MS"] ?? 90_000);
@@ -26,6 +27,7 @@ export class Stage {
 
   static async start(flags: readonly string[] = []): Promise<Stage> {
     checkTools();
+    ownTemporaryFolder();
     const extensions = mkdtempSync(join(tmpdir(), "llamagent-installed-"));
     install(VSIX, extensions);
     const forward = await startForward();
