@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from llamagent_server.lsp.framing import Frames, frame
+from llamagent_server.store import temporary
 
 SERVE = (sys.executable, "-m", "llamagent_server", "serve", "--stdio")
 PATIENCE = 10.0  # seconds until a test gives up
@@ -100,3 +101,4 @@ async def daemon(command: Sequence[str] = SERVE, **environment: str) -> AsyncIte
         if process.returncode is None:
             process.send_signal(signal.SIGKILL)
             await process.wait()
+            temporary.sweep()

@@ -210,9 +210,12 @@ def paths(data: bytes) -> None:
     assert ".." not in found.parts
 
 
+_holder = cache(tempfile.TemporaryDirectory)  # it goes with the process
+
+
 @cache
 def _workspace() -> Path:
-    holder = Path(tempfile.mkdtemp(prefix="llamagent-fuzz-")).resolve()
+    holder = Path(_holder(prefix="llamagent-fuzz-").name).resolve()
     root = holder / "w"
     (root / "sub").mkdir(parents=True)
     (root / "a.py").write_text("x\n")
