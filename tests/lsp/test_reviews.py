@@ -461,6 +461,7 @@ async def test_the_diff_stands_in_the_question_where_no_file_can_be_shown(
     assert "a.py (+1 −1)" in first["message"]
     assert "+TWO" in second["message"]
     assert [a["title"] for a in second["actions"]] == ["Accept", "Reject"]
+    desk.shown.close()
 
 
 @pytest.mark.parametrize(

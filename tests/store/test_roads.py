@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.agent.road import Learned, RoadKey
+from llamagent_server.store import locks, places
 from llamagent_server.store.places import user_folder
 from llamagent_server.store.roads import FILE, MAX_ROWS, FileRoads
 
@@ -49,6 +50,25 @@ async def test_the_file_is_private_and_says_what_it_holds() -> None:
     }
     if os.name == "posix":
         assert file().stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_a_killed_daemon_left_behind_goes_when_the_next_one_looks() -> None:
+    await FileRoads().keep(KEY, LEARNED)
+    file().with_name(f".{FILE}.00000000.tmp").write_text("{")
+    file().with_name(f"{FILE}.lock").write_text("")
+    assert await FileRoads().recall(KEY) == LEARNED
+    assert [path.name for path in user_folder().iterdir()] == [FILE]
+
+
+async def test_what_a_daemon_is_writing_stays() -> None:
+    await FileRoads().keep(KEY, LEARNED)
+    half = file().with_name(f".{FILE}.00000000.tmp")
+    half.write_text("{")
+    held = locks.take(places.user_place(), f"{FILE}.lock")
+    assert held is not None
+    assert await FileRoads().recall(KEY) == LEARNED
+    assert half.exists()
+    held.release()
 
 
 async def test_daemons_that_learn_at_the_same_time_lose_nothing() -> None:

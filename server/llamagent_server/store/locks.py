@@ -64,6 +64,17 @@ def take_if_any(place: Place, name: str) -> tuple[Held | None, bool]:
     return held, held is None
 
 
+def clean(place: Place, file: str) -> None:
+    """Remove what a daemon left behind that was killed while it wrote `file` whole, under the lock of that name."""
+    with contextlib.suppress(OSError):
+        found = places.names(place)
+        if file + SUFFIX in found or any(places.is_leftover(name, file) for name in found):
+            held = take(place, file + SUFFIX)
+            if held is not None:
+                places.sweep(place, file)
+                held.release()
+
+
 def _is_there(place: Place, name: str, fd: int) -> bool:
     try:
         return os.path.samestat(places.status(place, name), os.fstat(fd))

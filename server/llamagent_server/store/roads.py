@@ -32,13 +32,17 @@ class FileRoads:
         self._place = place or places.user_place()
 
     async def recall(self, key: RoadKey) -> Learned | None:
-        return (await off_loop(lambda _: self._read())).get(key)
+        return await off_loop(lambda _: self._recall(key))
 
     async def keep(self, key: RoadKey, learned: Learned) -> None:
         await off_loop(lambda _: self._change(lambda rows: {**rows, key: learned}))
 
     async def forget(self, key: RoadKey) -> None:
         await off_loop(lambda _: self._change(lambda rows: {k: row for k, row in rows.items() if k != key}))
+
+    def _recall(self, key: RoadKey) -> Learned | None:
+        locks.clean(self._place, FILE)
+        return self._read().get(key)
 
     def _read(self) -> Rows:
         try:

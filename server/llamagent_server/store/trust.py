@@ -3,7 +3,6 @@
 Beside the answer stands what the person saw of the folder when they gave it: what came since does not count.
 """
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -32,7 +31,7 @@ class TrustStore:
         self._place = place or places.user_place()
         self._unsaved: dict[str, JsonObject] = {}
         self.problem: str | None = None
-        self._clean()
+        locks.clean(self._place, FILE)
 
     def is_trusted(self, folder: Path) -> bool | None:
         """What the person said about the folder; None where they were never asked."""
@@ -93,16 +92,6 @@ class TrustStore:
     @property
     def _path(self) -> Path:
         return self._place.path / FILE
-
-    def _clean(self) -> None:
-        """Remove what a daemon left behind that was killed while it wrote."""
-        with contextlib.suppress(OSError):
-            found = places.names(self._place)
-            if LOCK in found or any(places.is_leftover(name, FILE) for name in found):
-                held = locks.take(self._place, LOCK)
-                if held is not None:
-                    places.sweep(self._place, FILE)
-                    held.release()
 
     def _write(self, key: str, change: Callable[[JsonObject], JsonObject]) -> None:
         places.make_folder(self._place)
