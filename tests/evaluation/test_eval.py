@@ -167,6 +167,9 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path, env: dict[
     endless = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(90)\n"
     make_task(tmp_path / "tasks" / "b", endless)
     out = tmp_path / "out"
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    env["TMPDIR"] = str(temporary)
     with started(command(out, tmp_path / "tasks", "--models", "perfect"), env) as process:
         assert process.stderr is not None
         assert "perfect a: solved" in process.stderr.readline()
@@ -178,6 +181,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path, env: dict[
     assert solved(out) == {"perfect": 1}
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+    assert list(temporary.iterdir()) == []
 
 
 def wait_for(path: Path) -> None:

@@ -84,7 +84,8 @@ def main(order_file: str, result_file: str) -> int:
     value = json.loads(Path(order_file).read_text("utf-8"))
     without = tuple(Recovery(name) for name in value["without"])
     order = Order(value["task"], value["steps"], value["settings"], tuple(value["flags"]), without)
-    with tempfile.TemporaryDirectory(prefix="llamagent-eval-", ignore_cleanup_errors=True) as name:
+    # Whoever started this removes the folder of the result, and so this one too where this process is killed.
+    with tempfile.TemporaryDirectory(dir=Path(result_file).parent, ignore_cleanup_errors=True) as name:
         tried = _try(load_task(Path(order.task)), order, Path(name).resolve())
     Path(result_file).write_text(json.dumps(asdict(tried)), "utf-8")
     return 0
