@@ -147,6 +147,20 @@ async def test_no_undo_while_a_turn_runs(project: Path, home: Path) -> None:
             await reply
 
 
+async def test_an_ask_that_comes_right_behind_an_undo_waits_for_it(project: Path, home: Path) -> None:
+    (project / "a.txt").write_text("one\n")
+    edit = call("edit_file", path="a.txt", old_text="one", new_text="1")
+    with FakeOllama(replies=[edit, say("done"), say("I see")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.ask("change it")
+            (_, undone), (_, asked) = await ed.start("undo_turn"), await ed.start("ask", text="and now?")
+            await undone
+            await asked
+            assert sent(server)[-3].startswith("I have undone earlier changes of yours in a.txt.")
+            assert sent(server)[-1] == "and now?"
+    assert (project / "a.txt").read_text() == "one\n"
+
+
 # --- Again ---------------------------------------------------------------------------------------------------------
 
 

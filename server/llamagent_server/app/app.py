@@ -11,7 +11,7 @@ from llamagent_server.agent.conversations import Conversation, Conversations
 from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_prompt
 from llamagent_server.agent.roads import fitted
 from llamagent_server.agent.room import compact
-from llamagent_server.agent.session import Ports
+from llamagent_server.agent.session import Ports, Session
 from llamagent_server.agent.turn import nothing_spent
 from llamagent_server.agent.turns import Ask, Turn
 from llamagent_server.app import reports
@@ -25,7 +25,7 @@ from llamagent_server.app.models import Models
 from llamagent_server.app.pulling import pull
 from llamagent_server.app.secret_files import SecretFiles
 from llamagent_server.app.setting_up import set_up
-from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, rewind, taken_back, undo
+from llamagent_server.app.undoing import NOTHING, NewWords, retried, retry_ask, rewind, taken_back, undone
 from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.core.exporting import Conversation as Exportable
 from llamagent_server.core.exporting import document
@@ -163,12 +163,7 @@ class App:
         """Propose to take back what a turn changed: the named one, else the last that changed something."""
         known = self._known(session)
         known.idle()
-        if turn is None:
-            changed = await self._ports.checkpoints().turns(known.id)
-            if not changed:
-                return results.Undone((), NOTHING, "No turn of this conversation has changed a file.")
-            turn = changed[-1]
-        return await known.turns.alone(undo(known.session, self._ports, self.workspace, (turn,)))
+        return await known.turns.alone(undone(known.session, self._ports, self.workspace, turn))
 
     def aside(self, typed: str, answer: str) -> Aside:
         """What a command answered that was typed as an ask: a turn without steps, told in the trace where none runs."""
@@ -224,9 +219,11 @@ class App:
         known = self._known(session)
         if len(known.idle().messages) < 2:
             raise BadArgument("There is nothing to compact yet: the conversation is empty.")
+        return await known.turns.alone(self._compacted(known.session))
+
+    async def _compacted(self, session: Session) -> results.Compacted:
         await self._get_model()
-        work = compact(known.session, self._fitted, spend=nothing_spent, force=True, prune=False)
-        done = await known.turns.alone(work)
+        done = await compact(session, self._fitted, spend=nothing_spent, force=True, prune=False)
         return results.Compacted(done.summary, done.tokens_before, done.tokens_after)
 
     async def context(self, session: str | None) -> results.ContextReport:

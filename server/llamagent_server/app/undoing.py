@@ -30,6 +30,16 @@ class _Plan:
     said: tuple[str, ...]
 
 
+async def undone(session: Session, ports: Ports, workspace: ProjectWorkspace, turn: str | None) -> Undone:
+    """`undo` of one turn: the named one, else the last that changed something."""
+    if turn is None:
+        changed = await ports.checkpoints().turns(session.id)
+        if not changed:
+            return Undone((), NOTHING, "No turn of this conversation has changed a file.")
+        turn = changed[-1]
+    return await undo(session, ports, workspace, (turn,))
+
+
 async def undo(session: Session, ports: Ports, workspace: ProjectWorkspace, turns: Sequence[str]) -> Undone:
     """Propose to take back what `turns` changed. The person's answer decides; nothing is tried twice."""
     kept = await ports.checkpoints().of(session.id, turns)
