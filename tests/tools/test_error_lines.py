@@ -289,3 +289,13 @@ def test_the_lines_that_say_why_are_found(name: str) -> None:
 )
 def test_where_nothing_says_why_nothing_is_guessed(output: str) -> None:
     assert error_lines(output.split("\n")) == []
+
+
+def test_a_message_of_pytest_with_an_empty_line_in_it_is_one_message() -> None:
+    lines = ["E  AssertionError: they differ", "E", "E  - one", "E  + two", "E  ? ^^^", "test_a.py:3: AssertionError"]
+    assert error_lines(lines) == [0, 1, 2, 3, 5]
+    assert error_lines([*lines, "", *lines]) == [7, 8, 9, 10, 12]
+
+
+def test_of_many_general_lines_in_a_row_the_last_three_are_given_in_their_order() -> None:
+    assert error_lines(["ok", *[f"FAILED {number}" for number in range(9)], "done"]) == [7, 8, 9]

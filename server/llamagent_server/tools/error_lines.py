@@ -52,10 +52,12 @@ def _last_run(lines: Sequence[str], matches: Callable[[str], object]) -> Block:
     block: Block = []
     for index in range(len(lines) - 1, -1, -1):
         if matches(lines[index]):
-            block.insert(0, index)
+            block.append(index)
         elif block:
             break
-    return block[-_COMPILER_ERRORS:]
+        if len(block) == _COMPILER_ERRORS:
+            break
+    return block[::-1]
 
 
 def _message(lines: Sequence[str], start: int, end: re.Pattern[str]) -> Iterator[int]:
@@ -106,10 +108,11 @@ def _depth(line: str) -> int:
 
 
 def _pytest(lines: Sequence[str]) -> list[Block]:
-    blocks = []
+    blocks, end = [], 0
     for index, line in enumerate(lines):
-        if not line.startswith("E  ") or (index and lines[index - 1].startswith("E  ")):
+        if index < end or not line.startswith("E  "):
             continue
+        # A message has lines with nothing behind the E.
         end = next((i for i in range(index, len(lines)) if not lines[i].startswith("E")), len(lines))
         place = [i for i in range(end, min(end + 3, len(lines))) if _LOCATION.match(lines[i])]
         blocks.append([*range(index, min(end, index + _MESSAGE_LINES)), *place[:1]])

@@ -10,6 +10,7 @@ from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.processes.commands import Ran, Shelter
 from llamagent_server.processes.output import shortened
+from llamagent_server.processes.threads import off_loop
 from llamagent_server.tools.error_lines import error_lines
 from llamagent_server.tools.specs import refused, room_for, tool_spec, unusable
 from llamagent_server.workspace import ProjectWorkspace
@@ -60,7 +61,8 @@ class RunCommand:
         if bad := unusable(command, "The command"):
             return bad
         ran = await self.runner.run(command, folder, network=context.network)
-        return told(ran, max(_SMALLEST, room_for(context, ran.output[-context.max_chars :]) - _FRAME))
+        room = max(_SMALLEST, room_for(context, ran.output[-context.max_chars :]) - _FRAME)
+        return await off_loop(lambda _: told(ran, room))  # to find the error in 300 kB takes half a second
 
 
 def told(ran: Ran, room: int) -> ToolResult:
