@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from llamagent_server.agent.ports import Consent, ConsentDecision, ModelInfo
-from llamagent_server.agent.stalling import ANNOUNCED, ASKED_AGAIN, announces
+from llamagent_server.agent.stalling import ANNOUNCED, ASKED_AGAIN, announces, same
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import Reply
 from llamagent_server.core.transcript import Transcript
@@ -248,3 +248,10 @@ async def test_the_same_answer_in_two_turns_is_no_circle(answer: str) -> None:
 )
 def test_what_announces_is_known(saying: str) -> None:
     assert announces(saying)
+
+
+def test_of_long_sayings_the_ends_are_compared() -> None:
+    ends = " ".join(f"word{number}" for number in range(300))
+    one, other = ("left " * 1000) + ends, ("right " * 1000) + ends
+    assert same(f"{one}?", f"{other}?")
+    assert not same(f"{ends} {one.replace('word', 'name')}?", f"{ends} {other}?")

@@ -18,6 +18,7 @@ ASKED_AGAIN = (
 )
 _SAME = 0.85  # of the words, for two sayings to be one
 _LOOKED_BACK = 3  # sayings before this one
+_COMPARED = 300  # words at the end of each: to compare thousands holds everything up
 _SHORT = 600  # characters; what is longer is a plan, and may be all that was asked for
 
 _DOES = (
@@ -73,12 +74,13 @@ def asks(text: str) -> bool:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two sayings have nearly the same words in the same order, or end with the same question."""
+    """Whether two sayings have nearly the same words in the same order, or end with the same question. Of long ones
+    their ends count."""
     return _alike(one, other) or _alike(_last_sentence(one), _last_sentence(other))
 
 
 def _alike(one: str, other: str) -> bool:
-    words, others = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
+    words, others = (_WORD.findall(text.casefold())[-_COMPARED:] for text in (one, other))
     return bool(words) and SequenceMatcher(None, words, others, autojunk=False).ratio() >= _SAME
 
 
