@@ -11,7 +11,15 @@ from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, Mode
 from llamagent_server.agent.road import Road
 from llamagent_server.agent.roads import road_key
 from llamagent_server.core.events import StopReason
-from llamagent_server.core.messages import AssistantMessage, Finish, Message, SystemMessage, ToolMessage, UserMessage
+from llamagent_server.core.messages import (
+    AssistantMessage,
+    Finish,
+    Message,
+    Origin,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.records import replay
 from llamagent_server.core.transcript import Transcript
@@ -202,6 +210,20 @@ async def test_foreign_spellings_are_read_as_ours() -> None:
     await desk.ask().result()
     assert desk.results() == ["text"]
     assert desk.of("harness.decided")[0]["decision"] == "repair"
+
+
+async def test_the_trace_says_which_calls_were_put_right_and_which_could_not_be() -> None:
+    """Of edits and commands too, of which the person is asked whatever their form."""
+    as_text = replace(call("edit_file", path="a.py", old_text="a", new_text="b"), origin=Origin.TEXT)
+    foreign = call("create_file", filepath="b.py", content="x")
+    typed = call("write_file", path="c.py", content=5)
+    right = call("edit_file", path="a.py", old_text="c", new_text="d")
+    wrong = (call("read_file"), call("fly", to="moon"))
+    desk = Desk([reply("", as_text, foreign, typed, right, *wrong), reply("ok")], texts={"a.py": "a c"})
+    await desk.ask().result()
+    decided = desk.of("harness.decided")
+    assert [event.get("form") for event in decided] == ["repaired"] * 3 + [None] + ["malformed"] * 2
+    assert [event["decision"] for event in decided] == ["ask"] * 4 + ["refuse"] * 2
 
 
 async def test_arguments_that_could_not_be_parsed_are_never_run() -> None:

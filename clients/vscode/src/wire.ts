@@ -354,7 +354,7 @@ export interface EventTable {
     latency: Latency;
     finishReason: string;
   };
-  "harness.decided": { call?: string; decision: string; reason: string };
+  "harness.decided": { call?: string; decision: string; reason: string; form?: "repaired" | "malformed" };
   "tool.started": { call: string; name: string };
   "tool.returned": { call: string; name: string; ok: boolean; content: string; truncated: boolean; seconds: number };
   "edit.proposed": { call: string; calls: string[]; reviewId: string; files: ChangedFile[]; diff: string };

@@ -13,7 +13,7 @@ from llamagent_server.agent.review import Edit, review
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.stopping import stop_turn, stopped
 from llamagent_server.agent.turn import Stop, TurnState
-from llamagent_server.core.events import Decision, HarnessDecided, Level, Notice, ToolReturned, ToolStarted
+from llamagent_server.core.events import CallForm, Decision, HarnessDecided, Level, Notice, ToolReturned, ToolStarted
 from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
 from llamagent_server.core.policy import EDITS, READ_MODE, READS, REFUSED_BEFORE, Mode, Verdict, may_run
 from llamagent_server.core.proposals import FileChange, Proposal, together
@@ -119,7 +119,8 @@ async def _decided(
         verdict = Verdict(Decision.REFUSE, unseen) if unseen else verdict
     notes = "; ".join(repairs)
     decision = Decision.REPAIR if notes and verdict.decision is Decision.ALLOW else verdict.decision
-    _decide(session, call, decision, f"{verdict.reason} ({notes})" if notes else verdict.reason)
+    reason = f"{verdict.reason} ({notes})" if notes else verdict.reason
+    _decide(session, call, decision, reason, CallForm.REPAIRED if notes else None)
     if verdict is REFUSED_BEFORE and turn.repeats.asked_again(_command_of(call)) > 1:
         stop_turn(session, turn, "the model asked again and again for a command that you refused")
     return verdict
@@ -235,12 +236,14 @@ async def _run(
 
 
 def _refused(session: Session, call: ToolCall, words: str) -> ToolResult:
-    _decide(session, call, Decision.REFUSE, words)
+    _decide(session, call, Decision.REFUSE, words, CallForm.MALFORMED)
     return ToolResult(False, words)
 
 
-def _decide(session: Session, call: ToolCall, decision: Decision, reason: str) -> None:
+def _decide(session: Session, call: ToolCall, decision: Decision, reason: str, form: CallForm | None = None) -> None:
+    if form is None and (call.respelled or call.origin is Origin.TEXT):
+        form = CallForm.REPAIRED
     if call.origin is Origin.TEXT:
         decision = Decision.REPAIR if decision is Decision.ALLOW else decision
         reason = f"{reason} ({RECOVERED})"
-    session.trace.emit(HarnessDecided(decision, reason, call=call.id))
+    session.trace.emit(HarnessDecided(decision, reason, call.id, form))

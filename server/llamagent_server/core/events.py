@@ -28,6 +28,13 @@ class Decision(StrEnum):
     COMPACT = "compact"
 
 
+class CallForm(StrEnum):
+    """How a call of the model's came, where it did not come as it should."""
+
+    REPAIRED = "repaired"  # written as text, by another agent's names, with arguments of another type
+    MALFORMED = "malformed"  # nothing could be made of it
+
+
 class StopReason(StrEnum):
     ANSWERED = "answered"
     STEP_LIMIT = "step_limit"
@@ -126,6 +133,7 @@ class HarnessDecided:
     decision: Decision
     reason: str
     call: str | None = None
+    form: CallForm | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a conversation is made of: messages, tool calls, tool specifications, replies and their usage."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -19,13 +19,15 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """`arguments` is the parsed object; `problem` says why it could not be parsed (such a call is never run)."""
+    """`arguments` is the parsed object; `problem` says why it could not be parsed (such a call is never run);
+    `respelled`: its names were another agent's."""
 
     id: str
     name: str
     arguments: JsonObject
     origin: Origin = Origin.NATIVE
     problem: str | None = None
+    respelled: bool = field(default=False, compare=False)  # for the trace; it is not kept with the conversation
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,8 @@ def canonical(call: ToolCall, declared: Mapping[str, frozenset[str]]) -> ToolCal
         alias = ARGUMENTS.get(key)
         use_alias = key not in known and alias in known and alias not in call.arguments
         arguments[alias if use_alias and alias is not None else key] = value
-    return replace(call, name=name, arguments=arguments)
+    same = name == call.name and arguments.keys() == call.arguments.keys()
+    return call if same else replace(call, name=name, arguments=arguments, respelled=True)
 
 
 def _tool(name: str, declared: Collection[str]) -> str:
@@ -87,7 +88,7 @@ def _folded(name: str) -> str:
 def _python_script(call: ToolCall) -> ToolCall:
     path = call.arguments.get("filepath", call.arguments.get("path"))
     command = f"python {quote(path)}" if isinstance(path, str) and path else ""
-    return replace(call, name="run_command", arguments={"command": command} if command else {})
+    return replace(call, name="run_command", arguments={"command": command} if command else {}, respelled=True)
 
 
 def quote(word: str) -> str:
