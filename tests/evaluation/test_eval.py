@@ -15,6 +15,8 @@ import pytest
 
 from llamagent_server.evaluation.casting import script
 from llamagent_server.evaluation.tasks import SHIPPED, load_task
+from tests.fakes.fake_ollama import FakeModel, FakeOllama
+from tests.fakes.script import Item, Refusal, call, say
 
 ONE = SHIPPED / "04-change-a-constant"
 
@@ -99,8 +101,8 @@ def test_each_recovery_can_be_taken_out(
     for reply in replies:
         if "%s" in reply.get("content", ""):
             reply["content"] %= json.dumps(write)
-        for call in reply.get("tool_calls", ()):
-            call["arguments"] = call["arguments"] or (edit if call["name"] == "edit_file" else write)
+        for made in reply.get("tool_calls", ()):
+            made["arguments"] = made["arguments"] or (edit if made["name"] == "edit_file" else write)
     transcript = tmp_path / "script.jsonl"
     transcript.write_text("".join(json.dumps(reply) + "\n" for reply in [*replies, {"content": "Done."}]))
     written = {}
@@ -228,7 +230,8 @@ def test_an_attempt_that_the_machine_broke_off_is_tried_again(tmp_path: Path, en
     )
     ran = evaluate(out, task, "--models", "perfect", env=broken)
     assert ran.returncode == 1 and "1 attempt broke off" in ran.stderr
-    (attempt,) = results(out)["attempts"]
+    assert results(out)["attempts"] == []
+    (attempt,) = results(out)["brokeOff"]
     assert attempt["reason"].startswith("the attempt broke off")
     assert evaluate(out, task, "--models", "perfect", env=env).returncode == 0
     assert solved(out) == {"perfect": 1}
@@ -243,4 +246,116 @@ def test_a_model_server_that_is_not_there_fails_no_model(tmp_path: Path, env: di
         ran = evaluate(out, task, "--provider", "ollama", "--url", url, "--models", "m1,m2", env=env)
     assert ran.returncode == 1 and "2 attempts broke off" in ran.stderr
     assert f"No model server answers at {url}" in ran.stderr
-    assert not (out / "attempts.jsonl").exists()
+    assert (out / "attempts.jsonl").read_text() == ""
+    assert results(out)["scores"] == [] and "0 attempts (of 2 wanted)" in ran.stdout
+    assert "| m1 | 1 | No model server answers" in ran.stdout
+    assert "failed" not in ran.stderr, "the model is said to have failed"
+
+
+@contextmanager
+def ollama(*replies: Item) -> Iterator[tuple[str, ...]]:
+    """The flags for a model "m" that says `replies`, each to one request."""
+    with FakeOllama(replies, models=(FakeModel("m"),)) as server:
+        yield "--provider", "ollama", "--url", server.url, "--models", "m"
+
+
+def test_a_model_that_is_not_there_has_failed_nothing(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    with ollama() as flags:
+        ran = evaluate(tmp_path / "out", task, *flags[:-1], "gone", env=env)
+    assert ran.returncode == 1 and results(tmp_path / "out")["attempts"] == []
+    assert "ollama pull gone" in ran.stderr
+
+
+def test_a_server_that_gives_no_reply_has_the_attempt_made_again(tmp_path: Path, env: dict[str, str]) -> None:
+    """In the middle of a turn, too: what came before it is no measure of the model."""
+    task = make_task(tmp_path / "tasks" / "a", "")
+    out = tmp_path / "out"
+    ill = [Refusal(500, {"error": "CUDA error: out of memory"})] * 9
+    with ollama(call("list_files"), *ill) as flags:
+        assert evaluate(out, task, *flags, env=env).returncode == 1
+    assert results(out)["attempts"] == []
+    assert "out of memory" in results(out)["brokeOff"][0]["reason"]
+
+
+def test_replies_of_which_nothing_can_be_made_are_the_models_failure(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    out = tmp_path / "out"
+    with ollama(*[say("")] * 9) as flags:
+        assert evaluate(out, task, *flags, env=env).returncode == 0
+    (attempt,) = results(out)["attempts"]
+    assert attempt["reason"].startswith("error: The model gave no usable reply")
+    assert attempt["measures"]["malformed"] == 2  # after the third nothing more is asked
+
+
+def test_a_turn_that_the_harness_stopped_is_said_to_have_gone_in_circles(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "raise SystemExit(1)")
+    out = tmp_path / "out"
+    with ollama(*[call("list_files")] * 9) as flags:
+        assert evaluate(out, task, *flags, env=env).returncode == 0
+    (attempt,) = results(out)["attempts"]
+    assert (attempt["reason"], attempt["measures"]["loops"]) == ("stopped for going in circles", 1)
+
+
+def test_edits_that_were_written_as_text_or_under_other_names_are_counted_as_recovered(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    out = tmp_path / "out"
+    as_text = json.dumps({"name": "write_file", "arguments": {"path": "a.txt", "content": "a\n"}})
+    foreign = call("create_file", filepath="b.txt", content="b\n")
+    missed = call("edit_file", path="a.txt", old_text="no such words", new_text="b")
+    lacking = call("edit_file", path="a.txt")
+    with ollama(say(as_text), foreign, missed, lacking, say("Done.")) as flags:
+        assert evaluate(out, task, *flags, env=env).returncode == 0
+    measures = results(out)["attempts"][0]["measures"]
+    assert {key: measures[key] for key in ("changes", "recovered", "missed_edits", "malformed")} == {
+        "changes": 2,
+        "recovered": 2,
+        "missed_edits": 1,
+        "malformed": 1,
+    }
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_tried(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "taken" / "attempts.jsonl").mkdir(parents=True)
+    for out in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "taken"):
+        ran = evaluate(out, task, "--models", "perfect", env=env)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert ran.stderr.startswith(f"llamagent-server: {out}") and "choose a folder with --out" in ran.stderr
+
+
+@pytest.mark.parametrize("lost", ["attempts.jsonl", "report.md"])
+def test_what_cannot_be_written_at_the_end_is_printed_all_the_same(
+    tmp_path: Path, env: dict[str, str], lost: str
+) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "server.toml").write_text('sandbox = "off"\n')  # the check reaches out of its project
+    take = f"import os, pathlib\np = pathlib.Path({str(out / lost)!r})\np.unlink(missing_ok=True)\np.mkdir()\n"
+    task = make_task(tmp_path / "tasks" / "a", take)
+    ran = evaluate(out, task, "--models", "perfect", env=env)
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
+    assert f"{out / lost} cannot be written" in ran.stderr and "Make room there" in ran.stderr
+    assert "| perfect | 1 of 1 (100%) |" in ran.stdout
+
+
+def test_a_changed_solution_has_the_scripted_models_try_anew(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "import sys; sys.exit(open('a.txt').read() != 'b\\n')")
+    out = tmp_path / "out"
+    evaluate(out, task, "--models", "perfect", env=env)
+    assert solved(out) == {"perfect": 0}
+    (task / "solution" / "a.txt").write_text("b\n")
+    evaluate(out, task, "--models", "perfect", env=env)
+    assert solved(out) == {"perfect": 1}
+
+
+def test_tasks_that_need_what_is_not_here_are_said_to_be_left_out(tmp_path: Path, env: dict[str, str]) -> None:
+    task = make_task(tmp_path / "tasks" / "a", "")
+    (task / "task.toml").write_text('prompt = "x"\nneeds = ["no-such-program"]\n')
+    ran = evaluate(tmp_path / "out", task, "--models", "perfect", env=env)
+    assert ran.returncode == 1
+    assert "a is left out: there is no no-such-program on this machine." in ran.stderr
+    assert "There is no task that this machine could try." in ran.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llamagent_server.evaluation.attempts import Attempt, Case, Ledger
+from llamagent_server.evaluation.attempts import BROKE_OFF, Attempt, Case, Ledger
 from llamagent_server.evaluation.measures import Measures, measure
 from llamagent_server.evaluation.page import page
 from llamagent_server.evaluation.report import as_json, markdown
@@ -18,25 +18,31 @@ def replied(first: float) -> dict[str, Any]:
     return {"kind": "model.replied", "latency": {"firstTokenSeconds": first, "totalSeconds": first + 1}}
 
 
-def decided(decision: str, reason: str = "", call: str | None = None) -> dict[str, Any]:
-    return {"kind": "harness.decided", "decision": decision, "reason": reason, "call": call}
+def decided(decision: str, reason: str = "", call: str | None = None, form: str | None = None) -> dict[str, Any]:
+    return {"kind": "harness.decided", "decision": decision, "reason": reason, "call": call, "form": form}
 
 
 TRACE: list[dict[str, Any]] = [
     replied(2.0),
-    decided("repair", call="c1"),
+    decided("ask", call="c1", form="repaired"),
     decided("repair", "the model cannot be given tools"),  # no call of the model's was put right
-    {"kind": "tool.returned", "name": "edit_file", "ok": False},
+    {"kind": "tool.started", "call": "c1", "name": "edit_file"},
+    {"kind": "tool.returned", "call": "c1", "name": "edit_file", "ok": False},
     replied(0.5),
     decided("nudge", "Your reply was empty"),
     decided("nudge", "the same call as just before", call="c2"),
-    decided("refuse", "There is no tool 'fly'.", call="c3"),
-    decided("refuse", "read mode", call="c4"),
-    {"kind": "tool.returned", "name": "read_file", "ok": False},
+    decided("refuse", "There is no tool 'fly'.", call="c3", form="malformed"),
+    {"kind": "tool.returned", "call": "c3", "name": "fly", "ok": False},
+    decided("refuse", "read mode", call="c4", form="repaired"),
+    {"kind": "tool.returned", "call": "c4", "name": "edit_file", "ok": False},  # refused: it was not tried
+    decided("allow", call="c5"),
+    {"kind": "tool.started", "call": "c5", "name": "read_file"},
+    {"kind": "tool.returned", "call": "c5", "name": "read_file", "ok": False},
     {"kind": "edit.resolved", "outcome": "accepted"},
     {"kind": "edit.resolved", "outcome": "rejected"},
     replied(1.0),
-    decided("stop", "going in circles"),
+    decided("stop", "going in circles", call="c6"),
+    decided("stop", "the turn was stopped before this call", call="c7"),
     {
         "kind": "turn.ended",
         "stopReason": "answered",
@@ -59,12 +65,14 @@ def test_a_trace_is_counted() -> None:
         seconds=9.5,
         first_token=1.0,
         malformed=2,
-        recovered=1,
+        recovered=2,
         missed_edits=1,
         loops=1,
         changes=1,
         stop_reason="answered",
+        answered=True,
     )
+    assert not measure([*TRACE, {"kind": "model.requested"}]).answered
     assert measure([]) == Measures()
 
 
@@ -122,6 +130,23 @@ def test_the_page_shows_hostile_names_as_text_and_loads_nothing() -> None:
     seen.feed(page(tried, HOSTILE))
     assert "script" not in seen.tags and "img" not in seen.tags and not seen.loads
     assert seen.tags.count("circle") == 2 and seen.tags.count("svg") == 3
+
+
+def test_what_broke_off_is_shown_apart_and_counted_nowhere() -> None:
+    off = f"{BROKE_OFF}: no server <b>"
+    tried = [
+        attempt("m", "a", solved=True),
+        attempt("m", "b", solved=False, reason=off),
+        attempt("m", "c", solved=False, reason=off),
+        attempt("n", "a", solved=False, reason=off),
+    ]
+    text, html = markdown(tried, "line"), page(tried, "line")
+    assert "| m | 1 of 1 (100%) |" in text and "| n |" not in text.partition("## Tasks")[2]
+    assert "| m | 2 | no server <b> |\n| n | 1 | no server <b> |" in text
+    assert "Nothing failed." in text and "Nothing failed." in html
+    assert "<td>2</td><td>no server &lt;b&gt;</td>" in html and html.count("<circle") == 1
+    value = as_json(tried, "line")
+    assert (len(value["scores"]), len(value["attempts"]), len(value["brokeOff"])) == (1, 1, 3)
 
 
 def test_a_page_of_nothing_is_a_page() -> None:

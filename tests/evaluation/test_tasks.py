@@ -1,12 +1,14 @@
 """Task folders are read whole, or said to be wrong in words that name the file."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from llamagent_server.core.policy import Mode
 from llamagent_server.errors import BadArgument
-from llamagent_server.evaluation.tasks import Limits, load_task, load_tasks
+from llamagent_server.evaluation.tasks import MOST, Limits, load_task, load_tasks
+from llamagent_server.settings import BY_KEY
 
 
 def make(folder: Path, toml: str = 'prompt = "Do it."', *, check: str | None = "check.py") -> Path:
@@ -25,7 +27,29 @@ def test_a_task_has_what_its_folder_says(tmp_path: Path) -> None:
 
 
 def test_an_executable_may_be_the_check(tmp_path: Path) -> None:
-    assert load_task(make(tmp_path / "a", check="check")).check.name == "check"
+    folder = make(tmp_path / "a", check="check")
+    (folder / "check").chmod(0o755)
+    assert load_task(folder).check.name == "check"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there every file can be run")
+def test_a_check_that_cannot_be_run_is_said_before_a_model_fails_by_it(tmp_path: Path) -> None:
+    folder = make(tmp_path / "a", check="check")
+    (folder / "check").chmod(0o644)
+    with pytest.raises(BadArgument, match="cannot be run") as caught:
+        load_task(folder)
+    assert "chmod +x" in str(caught.value)
+
+
+def test_half_a_task_is_said_and_not_passed_over(tmp_path: Path) -> None:
+    make(tmp_path / "tasks" / "a")
+    (make(tmp_path / "tasks" / "b") / "task.toml").unlink()
+    with pytest.raises(BadArgument, match="b has a check and no task"):
+        load_tasks(tmp_path / "tasks")
+
+
+def test_a_task_may_ask_for_as_many_steps_as_a_turn_may_have() -> None:
+    assert BY_KEY["max_steps"].maximum == MOST["steps"]
 
 
 def test_a_folder_of_tasks_gives_them_by_name(tmp_path: Path) -> None:
@@ -44,7 +68,11 @@ def test_a_folder_of_tasks_gives_them_by_name(tmp_path: Path) -> None:
         ('prompt = " "', "`prompt` must say"),
         ('prompt = "x"\nmodel = "y"', "'model' is no key"),
         ('prompt = "x"\nmode = "write"', '"agent" or "read"'),
+        ('prompt = "x"\nmode = ["read"]', '"agent" or "read"'),
         ('prompt = "x"\nneeds = "node"', "list of programs"),
+        ('prompt = "x"\n[limits]\nsteps = 201', "at most 200"),
+        ('prompt = "x"\n[limits]\nseconds = inf', "at most 86400"),
+        ('prompt = "x"\n[limits]\nseconds = nan', "seconds must be a number above 0"),
         ('prompt = "x"\n[limits]\nsteps = 0', "steps must be a number above 0"),
         ('prompt = "x"\n[limits]\nsteps = true', "steps must be a number above 0"),
         ('prompt = "x"\n[limits]\nsteps = 1.5', "steps must be a whole number"),

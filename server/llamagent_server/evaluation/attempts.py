@@ -9,6 +9,8 @@ from typing import IO, Any
 
 from llamagent_server.evaluation.measures import Measures
 
+BROKE_OFF = "the attempt broke off"  # what comes after it is no fault of the model's
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -29,6 +31,11 @@ class Attempt:
     reason: str
     measures: Measures
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether it ended before the model had its chance (no server, say): it says nothing about the model."""
+        return self.reason.startswith(BROKE_OFF)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -47,6 +54,11 @@ class Ledger:
     def read(self) -> list[Attempt]:
         """Raises OSError."""
         return list(self._attempts()) if self._path.exists() else []
+
+    def begin(self) -> None:
+        """Raises OSError where nothing could be added later."""
+        with self._path.open("ab"):
+            pass
 
     def add(self, attempt: Attempt) -> None:
         """Raises OSError."""

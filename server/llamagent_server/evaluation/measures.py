@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from llamagent_server.core.events import CallForm
+
 Events = Sequence[Mapping[str, Any]]
 _EDITS = ("edit_file", "write_file")
 
@@ -14,7 +16,8 @@ class Measures:
     """Counts over one turn. Times in seconds; `first_token` is the median over its requests, None where none replied.
 
     `malformed`: replies and calls that nothing could be made of; `recovered`: those that the harness put right;
-    `missed_edits`: edits that did not find their place; `loops`: times the harness stopped a repetition.
+    `missed_edits`: edits that were tried and did not find their place; `loops`: 1 where the harness stopped a
+    repetition, which ends the turn; `answered`: the server replied to the last request.
     """
 
     steps: int = 0
@@ -29,6 +32,7 @@ class Measures:
     changes: int = 0
     stop_reason: str = ""
     error: str | None = None
+    answered: bool = False
 
 
 def measure(events: Events) -> Measures:
@@ -37,6 +41,8 @@ def measure(events: Events) -> Measures:
     usage = ended.get("usage", {})
     waits = [event["latency"].get("firstTokenSeconds") for event in _of(events, "model.replied")]
     known = [seconds for seconds in waits if seconds is not None]
+    tried = {event["call"] for event in _of(events, "tool.started")}
+    asked = [event["kind"] for event in events if event["kind"] in ("model.requested", "model.replied")]
     return Measures(
         steps=ended.get("steps", 0),
         prompt_tokens=usage.get("promptTokens", 0),
@@ -44,25 +50,23 @@ def measure(events: Events) -> Measures:
         seconds=ended.get("seconds", 0.0),
         first_token=statistics.median(known) if known else None,
         malformed=_count(_of(events, "harness.decided"), _is_malformed),
-        recovered=_count(_of(events, "harness.decided"), _is_recovered),
-        missed_edits=_count(_of(events, "tool.returned"), lambda event: event["name"] in _EDITS and not event["ok"]),
-        loops=_count(_of(events, "harness.decided"), lambda event: event["decision"] == "stop"),
+        recovered=_count(_of(events, "harness.decided"), lambda event: event.get("form") == CallForm.REPAIRED),
+        missed_edits=_count(
+            _of(events, "tool.returned"),
+            lambda event: event["name"] in _EDITS and not event["ok"] and event["call"] in tried,
+        ),
+        loops=int(any(event["decision"] == "stop" for event in _of(events, "harness.decided"))),
         changes=_count(_of(events, "edit.resolved"), lambda event: event["outcome"] in ("accepted", "modified")),
         stop_reason=ended.get("stopReason", ""),
         error=ended.get("error"),
+        answered=asked[-1:] == ["model.replied"],
     )
 
 
 def _is_malformed(event: Mapping[str, Any]) -> bool:
-    """A reply that earned a nudge, or a call that could not be read. A nudge about one call is about a repetition."""
-    return (event["decision"] == "nudge" and event.get("call") is None) or (
-        event["decision"] == "refuse" and str(event.get("reason", "")).startswith(("There is no tool", "The arguments"))
-    )
-
-
-def _is_recovered(event: Mapping[str, Any]) -> bool:
-    """A call that was put right. Without a call, it is the road that was changed (a model that takes no tools)."""
-    return event["decision"] == "repair" and event.get("call") is not None
+    """A reply that earned a nudge, or a call. A nudge about one call is about a repetition."""
+    nudged = event["decision"] == "nudge" and event.get("call") is None
+    return nudged or event.get("form") == CallForm.MALFORMED
 
 
 def _of(events: Events, kind: str) -> list[Mapping[str, Any]]:

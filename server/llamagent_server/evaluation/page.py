@@ -5,7 +5,7 @@ from html import escape
 
 from llamagent_server.evaluation.attempts import Attempt
 from llamagent_server.evaluation.plots import dots, shares, stacks
-from llamagent_server.evaluation.report import cells, heads, tally
+from llamagent_server.evaluation.report import BROKEN_HEADS, apart, broken_rows, cells, heads, tally
 from llamagent_server.evaluation.scores import Score, scores
 
 _HEAD = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Evaluation</title>'
@@ -26,7 +26,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 10
 .scroll { overflow-x: auto; }
 th, td { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--dim); font-weight: 500; vertical-align: bottom; } td.number { white-space: nowrap; }
-td.name { min-width: 9rem; max-width: 16rem; overflow-wrap: anywhere; }
+td.name { min-width: 12rem; max-width: 16rem; overflow-wrap: anywhere; }
 .grid th, .grid td { text-align: center; padding: .25rem .5rem; }
 .grid th { min-width: 6rem; max-width: 11rem; overflow-wrap: anywhere; }
 .grid th:first-child, .grid td:first-child { text-align: left; padding-left: 0; white-space: nowrap; }
@@ -40,9 +40,12 @@ svg .dim { fill: var(--dim); font-size: 12px; } svg .axis { stroke: var(--line);
 
 def page(attempts: Sequence[Attempt], conditions: str) -> str:
     """A whole document. `conditions` is one line of text."""
+    attempts, broken = apart(attempts)
     found = scores(attempts)
     models = [score.model for score in found]
+    lost = [("Broke off", "Through no fault of a model's: not counted.", _broken(broken))] if broken else []
     sections = (
+        *lost,
         ("Solved", _SURE, shares(found)),
         ("Scores", "Steps and times are medians of a turn, tokens are means, the rest are sums.", _scores(found)),
         ("Time of a turn", "One dot an attempt: filled where it was solved.", dots(attempts, models)),
@@ -68,8 +71,8 @@ def _score(model: str, *numbers: str) -> list[str]:
     return [_name(model), *(f'<td class="number">{escape(number)}</td>' for number in numbers)]
 
 
-def _name(model: str) -> str:
-    return f'<td class="name">{escape(model)}</td>'
+def _name(name: str) -> str:
+    return f'<td class="name">{escape(name)}</td>'
 
 
 def _grid(attempts: Sequence[Attempt], models: Sequence[str]) -> str:
@@ -92,10 +95,15 @@ def _failures(attempts: Sequence[Attempt]) -> str:
     for one in failed:
         runs.setdefault((one.case.model, one.case.task, one.reason), []).append(str(one.case.run))
     rows = (
-        [_name(model), *(f"<td>{escape(text)}</td>" for text in (task, ", ".join(which), reason))]
+        [_name(model), _name(task), *(f"<td>{escape(text)}</td>" for text in (", ".join(which), reason))]
         for (model, task, reason), which in runs.items()
     )
     return _table("", ("model", "task", "runs", "reason"), rows)
+
+
+def _broken(broken: Sequence[Attempt]) -> str:
+    rows = ([_name(model), f"<td>{count}</td>", f"<td>{escape(why)}</td>"] for model, count, why in broken_rows(broken))
+    return _table("", BROKEN_HEADS, rows)
 
 
 def _table(kind: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -22,12 +22,12 @@ class Progress:
 
     def told(self, attempt: Attempt) -> None:
         self._done += 1
-        self._tried += 1
+        self._tried += not attempt.broke_off
         self._solved += attempt.solved
         name = f"{attempt.case.model} {attempt.case.task}"
         if not self._live:
-            verdict = "solved" if attempt.solved else f"failed: {attempt.reason}"
-            self._stream.write(f"[{self._done}/{self._total}] {name}: {verdict}\n")
+            failed = "" if attempt.solved or attempt.broke_off else "failed: "
+            self._stream.write(f"[{self._done}/{self._total}] {name}: {failed}{attempt.reason or 'solved'}\n")
         self._draw(name)
 
     def close(self) -> None:

@@ -1,9 +1,10 @@
 """The scores as Markdown, and as JSON for programs."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from llamagent_server.evaluation.attempts import Attempt
+from llamagent_server.evaluation.attempts import BROKE_OFF, Attempt
 from llamagent_server.evaluation.scores import Score, scores
 
 _HEADS = (
@@ -20,6 +21,9 @@ _HEADS = (
     "edits missed",
     "loops",
 )
+
+
+BROKEN_HEADS = ("model", "attempts", "reason")
 
 
 def cells(score: Score) -> tuple[str, ...]:
@@ -43,16 +47,31 @@ def heads() -> tuple[str, ...]:
 
 def markdown(attempts: Sequence[Attempt], conditions: str) -> str:
     """The page a person reads or puts into an issue. `conditions` is one line."""
+    attempts, broken = apart(attempts)
     found = scores(attempts)
     models = [score.model for score in found]
     tasks = sorted({attempt.case.task for attempt in attempts})
-    lines = ["# Evaluation", "", conditions, "", *_table(_HEADS, [cells(score) for score in found]), ""]
+    lines = ["# Evaluation", "", conditions, ""]
+    if broken:
+        lines += ["## Broke off, not counted", "", *_table(BROKEN_HEADS, broken_rows(broken)), ""]
+    lines += [*_table(_HEADS, [cells(score) for score in found]), ""]
     lines += ["Steps, times: medians of a turn. Tokens: means of a turn. The rest: sums.", "", "## Tasks", ""]
     lines += _table(("task", *models), [(task, *(tally(attempts, task, model) for model in models)) for task in tasks])
     lines += ["", "## Why the failures failed", ""]
     failures = [(one.case.model, one.case.task, str(one.case.run), one.reason) for one in attempts if not one.solved]
     lines += _table(("model", "task", "run", "reason"), failures) if failures else ["Nothing failed."]
     return "\n".join(lines) + "\n"
+
+
+def apart(attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
+    """Those that count, and those that broke off."""
+    return [one for one in attempts if not one.broke_off], [one for one in attempts if one.broke_off]
+
+
+def broken_rows(broken: Sequence[Attempt]) -> list[tuple[str, ...]]:
+    """One for each model and reason, for the heads BROKEN_HEADS."""
+    alike = Counter((one.case.model, one.reason.removeprefix(BROKE_OFF).removeprefix(": ")) for one in broken)
+    return [(model, str(count), reason) for (model, reason), count in alike.items()]
 
 
 def tally(attempts: Sequence[Attempt], task: str, model: str) -> str:
@@ -62,11 +81,18 @@ def tally(attempts: Sequence[Attempt], task: str, model: str) -> str:
 
 
 def as_json(attempts: Sequence[Attempt], conditions: str) -> dict[str, Any]:
-    """Everything: the conditions, the scores (times in seconds, shares from 0 to 1), each attempt."""
+    """Everything: the conditions, the scores (times in seconds, shares from 0 to 1), each attempt that counts, each
+    that broke off."""
+    attempts, broken = apart(attempts)
     rows = [
         {field: getattr(score, field) for field in (*Score.__dataclass_fields__, "share")} for score in scores(attempts)
     ]
-    return {"conditions": conditions, "scores": rows, "attempts": [attempt.to_json() for attempt in attempts]}
+    return {
+        "conditions": conditions,
+        "scores": rows,
+        "attempts": [attempt.to_json() for attempt in attempts],
+        "brokeOff": [attempt.to_json() for attempt in broken],
+    }
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

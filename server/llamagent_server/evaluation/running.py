@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from llamagent_server.evaluation.attempts import Attempt, Case
+from llamagent_server.evaluation.attempts import BROKE_OFF, Attempt, Case
 from llamagent_server.evaluation.bare import Recovery
 from llamagent_server.evaluation.measures import Measures
 from llamagent_server.evaluation.tasks import Task
-from llamagent_server.evaluation.trying import BROKE_OFF, CHECK_SECONDS, Order
+from llamagent_server.evaluation.trying import CHECK_SECONDS, Order
 from llamagent_server.processes.commands import Ran, run
 
 _STARTING_SECONDS = 120.0  # a daemon's start and end, and what a tiny machine adds

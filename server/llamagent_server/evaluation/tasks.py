@@ -12,6 +12,7 @@ wrong/      files that do not: they prove the check. Both may be missing.
 """
 
 import hashlib
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ SHIPPED = Path(__file__).parent / "tasks"
 ANSWER = "_answer.txt"
 CHECKS = ("check.py", "check")
 _KEYS = {"prompt", "mode", "needs", "limits"}
-_LIMITS = {"steps", "seconds"}
+MOST = {"steps": 200, "seconds": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,21 @@ def load_tasks(folder: Path) -> tuple[Task, ...]:
     if (folder / "task.toml").is_file():
         return (load_task(folder),)
     try:
-        found = tuple(load_task(one) for one in sorted(folder.iterdir()) if (one / "task.toml").is_file())
+        found = tuple(load_task(one) for one in sorted(folder.iterdir()) if _is_task(one))
     except OSError as error:
         raise BadArgument(f"The tasks in {folder} cannot be read ({error.strerror}).") from error
     if not found:
         raise BadArgument(f"There is no task in {folder}.", hint="A task is a folder with a task.toml and a check.py.")
     return found
+
+
+def _is_task(folder: Path) -> bool:
+    """Raises BadArgument for what is half of one."""
+    if (folder / "task.toml").exists():
+        return True
+    if any((folder / name).is_file() for name in CHECKS):
+        raise BadArgument(f"{folder} has a check and no task.toml.", hint='It must hold: prompt = "..."')
+    return False
 
 
 def load_task(folder: Path) -> Task:
@@ -82,10 +92,9 @@ def load_task(folder: Path) -> Task:
     prompt = table.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise BadArgument(f"{path}: `prompt` must say what the model is asked.")
-    if not any((folder / name).is_file() for name in CHECKS):
-        raise BadArgument(f"{folder} has no check.py, which must exit with 0 when the task was done right.")
+    _see_check(folder)
     mode = table.get("mode", Mode.AGENT.value)
-    if mode not in {one.value for one in Mode}:
+    if mode not in [one.value for one in Mode]:
         raise BadArgument(f'{path}: `mode` must be "agent" or "read".')
     needs = table.get("needs", [])
     if not isinstance(needs, list) or not all(isinstance(name, str) for name in needs):
@@ -94,13 +103,21 @@ def load_task(folder: Path) -> Task:
     return Task(folder.name, folder, prompt.strip(), Mode(mode), tuple(needs), limits, _digest(folder))
 
 
+def _see_check(folder: Path) -> None:
+    check = next((path for name in CHECKS if (path := folder / name).is_file()), None)
+    if check is None:
+        raise BadArgument(f"{folder} has no check.py, which must exit with 0 when the task was done right.")
+    if not check.suffix and not os.access(check, os.X_OK):
+        raise BadArgument(f"{check} cannot be run.", hint="Make it executable (chmod +x), or write a check.py.")
+
+
 def _limits(path: Path, table: object) -> Limits:
-    if not isinstance(table, Mapping) or table.keys() - _LIMITS:
+    if not isinstance(table, Mapping) or table.keys() - MOST.keys():
         raise BadArgument(f"{path}: [limits] may hold `steps` and `seconds`.")
     given: dict[str, Any] = dict(table)
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise BadArgument(f"{path}: {name} must be a number above 0.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST[name]:
+            raise BadArgument(f"{path}: {name} must be a number above 0, at most {MOST[name]}.")
     if not isinstance(given.get("steps", 1), int):
         raise BadArgument(f"{path}: steps must be a whole number.")
     return Limits(**given)

@@ -19,6 +19,7 @@ from typing import Any
 
 from llamagent_server.core.policy import Mode
 from llamagent_server.errors import ErrorKind
+from llamagent_server.evaluation.attempts import BROKE_OFF
 from llamagent_server.evaluation.bare import Recovery
 from llamagent_server.evaluation.measures import Measures, measure
 from llamagent_server.evaluation.tasks import ANSWER, Task, load_task
@@ -32,9 +33,10 @@ from llamagent_terminal.options import Consent, Options
 from llamagent_terminal.screen import Screen
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, View, opened
 
-BROKE_OFF = "the attempt broke off"  # what comes after it is no fault of the model's
 CHECK = "_check"
 CHECK_SECONDS = 120.0
+# Of a request that failed: the model was asked, and what it said could not be used.
+_THE_MODELS = (ErrorKind.MODEL_ERROR, ErrorKind.CONTEXT_OVERFLOW, ErrorKind.MODEL_LACKS_TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _try(task: Task, order: Order, place: Path) -> Tried:
 class _Turn:
     events: list[Mapping[str, Any]]
     answer: str
-    problem: str
+    problem: str  # "" where it ended as turns do
 
 
 def _turn(task: Task, order: Order, project: Path) -> _Turn:
@@ -137,15 +139,21 @@ def _turn(task: Task, order: Order, project: Path) -> _Turn:
             finally:
                 timer.cancel()
     except RequestFailed as error:
-        no_model = error.data.get("kind") in (ErrorKind.MODEL_UNREACHABLE, ErrorKind.MODEL_NOT_FOUND)
-        problem = f"{BROKE_OFF if no_model else 'error'}: {error.message}"
+        problem = f"{_whose(error, measure(recorder.events))}: {error.message}"
     except DaemonGone as gone:
-        problem = f"the daemon ended (exit code {gone.code}): {' '.join(gone.last_words[-1:])}"
+        problem = f"{BROKE_OFF}: the daemon ended (exit code {gone.code}): {' '.join(gone.last_words[-1:])}"
     except Quit:
         problem = "interrupted"
     if late.is_set():
         problem = f"not done within {task.limits.seconds:g} s"
     return _Turn(recorder.events, answer, problem)
+
+
+def _whose(error: RequestFailed, measures: Measures) -> str:
+    """How the reason of a failed request begins. A server that gave no reply is no fault of the model's."""
+    kind = error.data.get("kind")
+    silent = kind == ErrorKind.MODEL_ERROR and not measures.answered
+    return "error" if kind in _THE_MODELS and not silent else BROKE_OFF
 
 
 async def _check(task: Task, project: Path, answer: str, sandbox: SandboxPolicy) -> Ran:
@@ -163,11 +171,11 @@ async def _check(task: Task, project: Path, answer: str, sandbox: SandboxPolicy)
 
 
 def _why(measures: Measures, checked: Ran, mode: Mode) -> str:
+    if measures.loops:  # such a turn ends as one without a step left does
+        return "stopped for going in circles"
     limits = {"step_limit": "no step left", "budget": "no tokens left", "cancelled": "stopped", "refused": "refused"}
     if measures.stop_reason in limits:
         return limits[measures.stop_reason]
-    if measures.loops:
-        return "stopped for going in circles"
     if mode is Mode.AGENT and not measures.changes:
         return "it answered without changing anything"
     if checked.timed_out:
