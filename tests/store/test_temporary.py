@@ -28,7 +28,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path.resolve() / "tmp"
     top.mkdir()
     monkeypatch.setenv("TMPDIR", str(top))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "tempdir", None)  # Windows
     return top
 
 
@@ -50,6 +50,15 @@ def test_a_folder_is_private_and_gone_when_it_is_removed(top: Path) -> None:
     assert sys.platform == "win32" or folder.path.stat().st_mode & 0o777 == 0o700
     folder.remove()
     assert list(top.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only on Unix: the time of a folder tells")
+def test_a_look_writes_nothing_that_a_kill_could_leave(top: Path) -> None:
+    os.utime(top, (1, 1))
+    subprocess.run(
+        (sys.executable, "-c", "from llamagent_server.store import temporary; temporary.sweep()"), check=True
+    )
+    assert top.stat().st_mtime == 1
 
 
 def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(top: Path) -> None:
@@ -126,6 +135,7 @@ def test_a_sweep_between_the_making_of_a_folder_and_its_lock_costs_nothing(monke
 
 def test_no_temporary_folder_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere/at/all")
+    monkeypatch.setattr(os, "access", lambda *_: False)
     temporary.sweep()
     with pytest.raises(FileNotFoundError):
         temporary.make()

@@ -15,6 +15,7 @@ from llamagent_server.store.places import Place
 
 PREFIX = "llamagent-shown-"
 LOCK = "lock"
+_USUAL = ("/tmp", "/var/tmp", "/usr/tmp")
 _TRIES = 10  # against sweeps that come between the making of a folder and its lock
 
 
@@ -74,4 +75,11 @@ def _remove_unused(top: Path, name: str) -> None:
 
 
 def _top() -> Path:
-    return places.real(Path(tempfile.gettempdir()))
+    """What tempfile.gettempdir() finds, but that tries it by writing a file, which a kill at that moment leaves. Raises
+    OSError."""
+    if os.name == "nt":
+        return places.real(Path(tempfile.gettempdir()))
+    for name in (*(os.environ.get(variable, "") for variable in ("TMPDIR", "TEMP", "TMP")), *_USUAL):
+        if name and Path(name).is_dir() and os.access(name, os.W_OK | os.X_OK):
+            return places.real(Path(name))
+    raise FileNotFoundError("no folder for temporary files can be written")
