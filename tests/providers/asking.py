@@ -1,5 +1,7 @@
 """Asking a model server in tests: requests, and the outcome of one with what must hold for each."""
 
+import asyncio
+import threading
 from contextlib import aclosing
 
 from llamagent_server.agent.ports import ChatOptions, ChatRequest, Delta, Failure, Model, ModelEvent
@@ -56,3 +58,14 @@ async def first_event(model: Model, asked: ChatRequest | None = None) -> ModelEv
 
 def shown(events: list[ModelEvent], channel: Channel) -> str:
     return "".join(event.text for event in events if isinstance(event, Delta) and event.channel is channel)
+
+
+def requesting() -> bool:
+    """Whether a thread is at a request."""
+    return "model-request" in {thread.name for thread in threading.enumerate()}
+
+
+async def none_requesting() -> None:
+    async with asyncio.timeout(10):
+        while requesting():  # noqa: ASYNC110 - no event tells of it
+            await asyncio.sleep(0.01)

@@ -9,13 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from llamagent_server.errors import ModelFailed, ModelUnreachable
 from llamagent_server.providers.transport import HttpRequest, exchange
 from tests.fakes import FakeOllama, Raw, Refusal, Reply, say
-from tests.providers.asking import MODEL
+from tests.providers.asking import MODEL, none_requesting, requesting
 
 
 def get(url: str, *, idle: float = 10.0, max_bytes: int = 10_000_000) -> HttpRequest:
@@ -131,15 +132,14 @@ async def test_cancelled_while_it_connects_it_is_gone_at_once() -> None:
             filler = stack.enter_context(socket.socket())
             filler.setblocking(False)
             filler.connect_ex(listener.getsockname())
-        others = set(threading.enumerate())
+        await none_requesting()
         task = asyncio.create_task(_enter(get(url_of(listener))))
         await asyncio.sleep(0.1)
-        (thread,) = set(threading.enumerate()) - others
+        assert requesting()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.to_thread(thread.join, 5)
-        assert not thread.is_alive()
+        await none_requesting()
 
 
 async def _enter(request: HttpRequest) -> None:
@@ -261,6 +261,14 @@ async def test_sockets_are_closed_when_the_exchange_ends() -> None:
         async with asyncio.timeout(10):
             while sockets() > before:  # noqa: ASYNC110 -- the fake closes its ends when it sees ours closed
                 await asyncio.sleep(0.01)
+
+
+async def test_a_fault_of_our_own_ends_the_request_and_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with FakeOllama([]) as server, pytest.raises(ModelFailed, match="ended without an answer"):
+        async with exchange(HttpRequest("POST", server.url, {}, cast(bytes, 5), 10.0, 1000)):
+            pass
+    (record,) = caplog.records
+    assert "a fault of our own" in record.message and record.exc_info is not None
 
 
 def test_a_request_under_way_does_not_keep_the_process_alive(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An HTTP exchange for the event loop: a thread of its own waits for the bytes, hanging up wakes it at once.
+"""An HTTP exchange for the event loop: a thread waits for the bytes, hanging up wakes it at once.
 
 `requests` blocks, and closing its response from another thread does not unblock it; shutting its socket down does. So
 the thread gives its socket to a `Line` before it connects, and whoever is done with the exchange (cancelled or not)
@@ -7,6 +7,7 @@ hangs the line up: the server sees the disconnect within milliseconds, also befo
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -15,9 +16,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from llamagent_server.errors import ModelError, ModelFailed
+from llamagent_server.processes.threads import start
 
 # Chunks on their way to the loop. Few, so that a fast server can neither fill the memory nor keep the loop to itself.
 _CREDITS = 8
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ async def exchange(request: HttpRequest) -> AsyncIterator[Response]:
     """
     line = Line()
     receive = Receive(line)
-    threading.Thread(target=_work, args=(request, line, receive.deliver), daemon=True, name="model-request").start()
+    start(lambda: _work(request, line, receive.deliver), "model-request")
     try:
         head = await receive()
         if not isinstance(head, Head):
@@ -174,6 +178,10 @@ def _work(request: HttpRequest, line: Line, deliver: Deliver) -> None:
                 deliver(item)
         except ModelError as error:
             deliver(error)
+        except HungUp:
+            raise
+        except Exception:
+            _log.exception("a fault of our own in a request to the model server")
+            raise
         finally:
-            # Also after a fault of ours, which goes on to the log by the thread's excepthook: nobody waits for ever.
-            deliver(None)
+            deliver(None)  # also after a fault of ours: nobody waits for ever
