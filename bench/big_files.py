@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import steps
 from bench.clocked_server import MODEL
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.memory import forget_peak, peak_mb
 from bench.servers import started
 from tests.end_to_end.editor import Editor, editor
@@ -119,4 +119,5 @@ async def run() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(asyncio.run(run()))

@@ -29,23 +29,39 @@ class Clocked(ThreadingHTTPServer):
     times: list[tuple[int, int, int]]
 
 
-class Handler(BaseHTTPRequestHandler):
+class JsonHandler(BaseHTTPRequestHandler):
+    """Answers with JSON, and says nothing of it."""
+
     protocol_version = "HTTP/1.1"
+
+    def whole(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name for it
+        """Nothing is logged: it would be measured too."""
+
+
+class Handler(JsonHandler):
     disable_nagle_algorithm = True
     server: Clocked
 
     def do_GET(self) -> None:
         if self.path == "/times":
-            self._whole(self.server.times)
+            self.whole(self.server.times)
         else:
-            self._whole({"models": [{"name": MODEL, "model": MODEL, "size": 1}], "version": "0.17.4"})
+            self.whole({"models": [{"name": MODEL, "model": MODEL, "size": 1}], "version": "0.17.4"})
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         here = time.monotonic_ns()
         if self.path == "/again":
             self.server.times.clear()
-            self._whole({})
+            self.whole({})
         elif self.path == "/api/chat" and INSTRUCTION.encode() in body[-2000:]:
             self._chat({"role": "assistant", "content": SUMMARY}, len(body), streamed=True)
         elif self.path == "/api/chat":
@@ -55,13 +71,13 @@ class Handler(BaseHTTPRequestHandler):
             self._chat(message, len(body), streamed=json.loads(body).get("stream") is not False)
             self.server.times[number] = (here, time.monotonic_ns(), len(body))
         else:
-            self._whole(INFO)
+            self.whole(INFO)
 
     def _chat(self, message: dict[str, Any], size: int, *, streamed: bool) -> None:
         counts = {"prompt_eval_count": size // 4, "eval_count": 20}
         last = {"model": MODEL, "done": True, "done_reason": "stop", **counts}
         if not streamed:
-            self._whole({**last, "message": message})
+            self.whole({**last, "message": message})
             return
         lines = (
             {"model": MODEL, "message": message, "done": False},
@@ -73,17 +89,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         whole = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
-
-    def _whole(self, value: object) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name for it
-        """Nothing is logged: it would be measured too."""
 
 
 def main(script: str, port_file: str) -> None:

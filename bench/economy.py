@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.clocked_server import MODEL
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.peers import peer
 from bench.reading_server import Read, Reader, reader
 from bench.steps import messages
@@ -112,4 +112,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(main())

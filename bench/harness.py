@@ -8,6 +8,7 @@
 `report` writes bench/results/<name>.json (not in git) and gives the exit code: 1 where a median is above its limit.
 """
 
+import argparse
 import json
 import math
 import os
@@ -26,6 +27,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 RESULTS = Path(__file__).parent / "results"
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
+
+
+def options(description: str | None) -> argparse.ArgumentParser:
+    """Of a benchmark: `--help` says what it measures, and what it does not know is refused."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 @dataclass(frozen=True, slots=True)

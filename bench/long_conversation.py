@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import steps
 from bench.clocked_server import MODEL
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.memory import resident_mb
 from tests.end_to_end.editor import Editor, editor
 
@@ -85,4 +85,5 @@ async def run() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(asyncio.run(run()))

@@ -8,7 +8,6 @@ paint (under 50 ms), Neovim's CPU share while it streams (25 % of a core or less
 meanwhile (50 ms at most). Exits with 1 where a limit is missed.
 """
 
-import argparse
 import json
 import os
 import pty
@@ -27,7 +26,7 @@ import pynvim
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench.harness import Figure, report  # noqa: E402
+from bench.harness import Figure, options, report  # noqa: E402
 from tests.neovim.driver import PLUGIN, PROGRAM, environment, project  # noqa: E402
 
 STANDIN = ROOT / "tests" / "neovim" / "standin.py"
@@ -187,7 +186,7 @@ def streaming(folder: Path, seconds: float, rate: int) -> Iterator[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rate", type=int, default=1000, help="events a second")
     given = parser.parse_args()

@@ -6,7 +6,6 @@ tool, in whole milliseconds, and beside it the whole step, from the end of the m
 request. All take turns in each round.
 """
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -22,7 +21,7 @@ from typing import Any
 
 from bench import steps
 from bench.clocked_server import MODEL
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.memory import forget_peak, peak_mb
 from bench.peers import peer
 from bench.servers import started
@@ -190,7 +189,7 @@ async def run(counts: Sequence[int]) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--files", type=int, nargs="+", default=COUNTS)
     return asyncio.run(run(parser.parse_args().files))
 

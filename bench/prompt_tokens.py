@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import requests
 
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.peers import peer
 from llamagent_server.agent import constrained
 from llamagent_server.agent.prompt import system_prompt
@@ -104,4 +104,5 @@ def _post(engine: Engine, path: str, body: object) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(main())

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any, cast
 
 import requests
 
-from bench.clocked_server import INFO, MODEL, SUMMARY
+from bench.clocked_server import INFO, MODEL, SUMMARY, JsonHandler
 from llamagent_server.agent.compaction import INSTRUCTION
 from llamagent_server.processes.threads import Cancel
 from llamagent_server.providers.engine import Engine, EngineConfig, start_engine
@@ -83,27 +83,15 @@ def _chatml(message: dict[str, Any]) -> str:
     return "\n".join([f"<|im_start|>{message['role']}", message.get("content") or "", *calls, "<|im_end|>\n"])
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(JsonHandler):
     server: Reader
 
-    def do_GET(self) -> None:
-        self._send({"models": [{"name": MODEL, "model": MODEL, "size": 1}], "version": "0.17.4"})
+    def do_GET(self) -> None:  # noqa: N802 - the base class's name for it
+        self.whole({"models": [{"name": MODEL, "model": MODEL, "size": 1}], "version": "0.17.4"})
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-        self._send(self.server.chat(body) if self.path == "/api/chat" else INFO)
-
-    def _send(self, value: object) -> None:
-        body = json.dumps(value).encode() + b"\n"
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name for it
-        """Nothing is printed."""
+        self.whole(self.server.chat(body) if self.path == "/api/chat" else INFO)
 
 
 @contextmanager

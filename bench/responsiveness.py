@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.clocked_server import MODEL
-from bench.harness import Figure, measure_async, report
+from bench.harness import Figure, measure_async, options, report
 from bench.memory import forget_peak, peak_mb
 from bench.projects import generate
 from bench.servers import started
@@ -138,4 +138,5 @@ async def run() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(asyncio.run(run()))

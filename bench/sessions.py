@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.harness import measure, report
+from bench.harness import measure, options, report
 from llamagent_server.core.messages import AssistantMessage, ToolMessage, UserMessage
 from llamagent_server.core.records import event_record, message_record, session_record
 from llamagent_server.store.sessions import SessionStore
@@ -41,4 +41,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(main())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.peers import peer
 
 ROUNDS = 20
@@ -76,4 +76,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(main())

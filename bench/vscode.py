@@ -8,13 +8,12 @@ machine does), and the longest frame while 1,000 events a second stream in. Need
 (`clients/vscode/ci.sh tools`). Exits with 1 where a limit is missed.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 
 EXTENSION = Path(__file__).resolve().parents[1] / "clients" / "vscode"
 NAMES = {
@@ -29,7 +28,7 @@ LIMITS = {"1,000 events at once": 100.0, "replay of 1,000 events": 100.0}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--times", type=int, default=15)
     given = parser.parse_args()
     subprocess.run(["node", "esbuild.mjs", "--tests"], cwd=EXTENSION, check=True)
