@@ -140,6 +140,7 @@ class Project:
     texts: dict[str, str] = field(default_factory=dict)
     generation: int = 0
     no_commands: str | None = None
+    command_folder: object = "proj"
 
     def describe(self) -> str:
         return "The project folder is `proj`."

@@ -261,16 +261,17 @@ class Workspace(Protocol):
     @property
     def generation(self) -> int:
         """Counts up with every change to an open buffer: an earlier result may be stale once it moved."""
-        ...
 
     @property
     def no_commands(self) -> str | None:
         """Why no command can run here, None where one can."""
-        ...
+
+    @property
+    def command_folder(self) -> object:
+        """Where commands run; only for comparing."""
 
     def describe(self) -> str:
         """One short paragraph for the first message of a conversation: the folders, by name."""
-        ...
 
 
 # --- Trace and journal ---------------------------------------------------------------------------------------------

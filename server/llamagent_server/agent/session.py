@@ -88,7 +88,8 @@ class Session:
         self.meter = Meter()
         self.rewrites = 0  # each may have taken results out of the model's sight
         self.problems: dict[str, frozenset[str]] = {}  # what was told last of the problems in a document, by its URI
-        self.allowed: set[str] = set()  # commands that the person allowed for this session, word for word
+        # Commands that the person allowed for this session, word for word, each in the folder that the question named.
+        self.allowed: set[tuple[object, str]] = set()
         self.starved: set[str] = set()  # those that failed for want of a network: the person is asked the next time
 
     @property

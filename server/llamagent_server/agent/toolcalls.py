@@ -28,6 +28,7 @@ FAILED_AGAIN = (
     "This was edit {times} of {path} in a row that failed. Read the lines with read_file now and copy old_text from "
     "its result, shorter than before; or give the whole file to write_file."
 )
+ELSEWHERE = "Not run: another folder was opened meanwhile. Run it again if it is still wanted there."
 SAME_OUTPUT = "(The same output as before, {times} times now. Change something before you run it again.)"
 
 
@@ -82,11 +83,12 @@ async def _outcome(
     if isinstance(checked, BadArguments):
         return _refused(session, call, checked.message)
     call = replace(call, arguments=checked.arguments)
+    folder = session.ports.workspace.command_folder
     verdict = await _decided(session, turn, call, tool.kind, checked.repairs)
     if verdict.decision is Decision.REFUSE:
         return ToolResult(False, f"Refused: {verdict.reason}")
     if tool.kind is ToolKind.COMMAND:
-        return await _command(session, turn, call, tool, asks=verdict.decision is Decision.ASK)
+        return await _command(session, turn, call, tool, folder, asks=verdict.decision is Decision.ASK)
     if tool.kind is ToolKind.EDIT:
         return await _edit(session, turn, call, tool, pending)
     return await _run(session, turn, call, tool)
@@ -164,7 +166,7 @@ def _verdict(session: Session, turn: TurnState, call: ToolCall, kind: ToolKind) 
         return REFUSED_BEFORE
     if command in session.starved:
         return Verdict(Decision.ASK, "it had no network before, and only you can give it one")
-    if command in session.allowed:
+    if (session.ports.workspace.command_folder, command) in session.allowed:
         return Verdict(Decision.ALLOW, "you allowed this command for the session")
     if may_run(command, turn.settings.allowed_commands):
         return Verdict(Decision.ALLOW, "it is one of your allowed commands")
@@ -183,7 +185,10 @@ def _command_of(call: ToolCall) -> str:
     return str(call.arguments.get("command", ""))
 
 
-async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool, *, asks: bool) -> ToolResult:
+async def _command(
+    session: Session, turn: TurnState, call: ToolCall, tool: Tool, folder: object, *, asks: bool
+) -> ToolResult:
+    """`folder`: where it was to run when that was decided; in another one it does not."""
     command = _command_of(call)
     network = False
     if asks:
@@ -195,9 +200,11 @@ async def _command(session: Session, turn: TurnState, call: ToolCall, tool: Tool
             words = f' Their words: "{consent.reason}".' if consent.reason else ""
             return ToolResult(False, f"The user refused to run this command.{words} It did not run.")
         if consent.decision is ConsentDecision.ALWAYS:
-            session.allowed.add(command)
+            session.allowed.add((folder, command))
         network = consent.decision is ConsentDecision.RUN_WITH_NETWORK
     report = await session.ports.editor.save_edited()
+    if session.ports.workspace.command_folder != folder:
+        return ToolResult(False, ELSEWHERE)
     turn.changes += 1
     turn.commands_run += 1
     result = await _run(session, turn, call, tool, network=network)

@@ -263,9 +263,9 @@ class App:
     # --- Settings --------------------------------------------------------------------------------------------------
 
     async def init(self) -> results.Initialized:
-        await self._grounds.settle_for_setting_up()
+        folder = await self._grounds.settle_for_setting_up()
         done = await set_up(self.workspace, self._ports.editor, self._ports.new_id)
-        await self._grounds.set_up()
+        await self._grounds.set_up(folder)
         return done
 
     async def config(self) -> results.ConfigReport:

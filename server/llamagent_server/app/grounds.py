@@ -80,15 +80,7 @@ class Grounds:
         Stored conversations matter only to who is `listing` them.
         """
         async with self._asking:
-            offered = self._offered(listing=listing)
-            notes = await self._read_notes()
-            self._brought = await self._look(notes)
-            if self.trusted is None and self._folder is not None and offered:
-                self._answer = await self._connection.ask_trust(self._folder, ())
-                if self._answer:
-                    self._trust.set_trusted(self._folder.path, True, brought.digests(self._brought))
-            else:
-                await self._settle_changes()
+            offered, notes = await self._settled(listing=listing)
         self.reload()
         self._take_notes(notes)
         if tell is None:
@@ -97,19 +89,42 @@ class Grounds:
             self._tell_once(tell, f"This folder is not trusted, so these do not count: {', '.join(offered)}.")
         self.tell_problems(tell)
 
-    async def _settle_changes(self) -> None:
+    async def _settled(self, *, listing: bool) -> tuple[list[str], str]:
+        """What the folder offers, and its notes, once its person was asked; begun anew where another folder was opened
+        meanwhile, for an answer is about the folder that the question named."""
+        while True:
+            folder, offered = self._folder, self._offered(listing=listing)
+            notes = await self._read_notes()
+            looked = await self._look(notes)
+            if self._folder == folder:
+                self._brought = looked
+                if self.trusted is None and folder is not None and offered:
+                    await self._settle_trust(folder, looked)
+                else:
+                    await self._settle_changes(folder, looked)
+            if self._folder == folder:
+                return offered, notes
+
+    async def _settle_trust(self, folder: Folder, looked: tuple[Brought, ...]) -> None:
+        answer = await self._connection.ask_trust(folder, ())
+        if answer:
+            self._trust.set_trusted(folder.path, True, brought.digests(looked))
+        if self._folder == folder:
+            self._answer = answer
+
+    async def _settle_changes(self, folder: Folder | None, looked: tuple[Brought, ...]) -> None:
         """Ask about what a trusted folder brings and its person has not seen."""
-        if self._folder is None or self._connection.trusted is not None or not self.trusted:
+        if folder is None or self._connection.trusted is not None or not self.trusted:
             return
-        seen = self._trust.seen(self._folder.path)
+        seen = self._trust.seen(folder.path)
         if seen is None:  # trusted before it was remembered what for
-            self._trust.see(self._folder.path, brought.digests(self._brought))
+            self._trust.see(folder.path, brought.digests(looked))
             return
-        new = [item for item in self._brought if item.digest not in seen | self._declined]
+        new = [item for item in looked if item.digest not in seen | self._declined]
         if new:
-            if await self._connection.ask_trust(self._folder, brought.labels(new)):
-                self._trust.see(self._folder.path, brought.digests(new))
-            else:
+            if await self._connection.ask_trust(folder, brought.labels(new)):
+                self._trust.see(folder.path, brought.digests(new))
+            elif self._folder == folder:
                 self._declined.update(brought.digests(new))
 
     def _seen(self) -> Seen:
@@ -136,21 +151,25 @@ class Grounds:
         first = (WIDE.format(folder=self._folder.path),) if wide and self._folder else ()
         return (*first, *(problem for problem in found if problem))
 
-    async def settle_for_setting_up(self) -> None:
-        """Raises RequestError where no folder is open, Untrusted where the person does not trust it."""
+    async def settle_for_setting_up(self) -> Folder:
+        """The folder to set up. Raises RequestError where none is open, Untrusted where it is not trusted."""
         await self.settle()
         if self._folder is None:
             raise RequestError("No folder is open, so there is no project to set up.", hint="Open a folder first.")
         if self.trusted is False:
             raise Untrusted("This folder is not trusted, so what `init` makes would not count.", hint=TRUST)
+        return self._folder
 
-    async def set_up(self) -> None:
-        """What came since the folder was last looked at is the person's own."""
+    async def set_up(self, folder: Folder) -> None:
+        """What came since `folder` was last looked at is the person's own, while it is the one that is open."""
         before = self._brought
-        self._brought = await self._look(await self._read_notes())
-        if self._folder is not None and self._connection.trusted is None:
-            own = [item for item in self._brought if item not in before]
-            self._trust.see(self._folder.path, brought.digests(own))
+        looked = await self._look(await self._read_notes())
+        if self._folder != folder:
+            return
+        self._brought = looked
+        if self._connection.trusted is None:
+            own = [item for item in looked if item not in before]
+            self._trust.see(folder.path, brought.digests(own))
 
     async def trust(self, folder: str, *, trusted: bool) -> TrustReport:
         """Remember the person's word on a folder, and on what it brings now. Raises BadArgument."""
@@ -189,6 +208,8 @@ class Grounds:
         self.reload()
 
     def set_folders(self, folders: tuple[Folder, ...]) -> None:
+        if _first(folders) != self._folder:
+            self._session.pop(ALLOWED, None)  # said of the folder that was open
         self._folder = _first(folders)
         self._answer = None
         self._store = self._made_store()
