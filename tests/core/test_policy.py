@@ -78,6 +78,58 @@ def test_options_that_write_or_execute_ask_and_harmless_ones_do_not(command: str
     assert may_run(command, [prefix]) is runs
 
 
+@pytest.mark.parametrize(
+    ("command", "prefix", "runs"),
+    [
+        ("sed -n 1,40p app.py", "sed -n", True),
+        ("sed -n 10,+5p app.py", "sed", True),
+        ("sed -n /import/p app.py", "sed -n", True),
+        ("sed s/a/b/g app.py", "sed", True),
+        ("sed -n 1,5p a.py b.py", "sed -n 1,5p", True),
+        ("sed -n 1e./x.sh app.py", "sed -n", False),
+        ("sed -n w/home/me/.profile app.py", "sed -n", False),
+        ("sed s/a/b/wout app.py", "sed", False),
+        ("sed s/a/b/e app.py", "sed", False),
+        ("sed -n /a/w/tmp/x app.py", "sed -n", False),
+        ("sed -n --expression=1e./x.sh 5p", "sed", False),
+        ("uniq words.txt", "uniq", True),
+        ("uniq -c words.txt out.txt", "uniq", False),
+        ("xxd logo.png dump", "xxd", False),
+        ("pytest @options.txt", "pytest", False),
+        ("python -m pytest @options.txt", "python -m pytest", False),
+        ("mypy @options.txt", "mypy", False),
+        ("npm ls @types/node", "npm ls", True),
+        ("git show @", "git show", True),
+        ("mypy --python-executable=./x src", "mypy", False),
+        ("mypy --html-report /home/me src", "mypy", False),
+        ("ruff check --add-noqa", "ruff check", False),
+        ("npm test --node-options=--require=./x", "npm test", False),
+        ("cargo test --manifest-path=/x/Cargo.toml", "cargo test", False),
+        ("go test -C /x", "go test", False),
+        ("gofmt -l src", "gofmt", True),
+        ("gofmt -w src", "gofmt", False),
+        ("yq -i x f.yml", "yq", False),
+        ("gcc -wrapper ./x a.c", "gcc", False),
+        ("git bisect log", "git bisect", True),
+        ("git bisect run ./x.sh", "git bisect", False),
+        ("git bisect run ./x.sh", "git", False),
+        ("git submodule status", "git submodule", True),
+        ("git submodule foreach ./x.sh", "git submodule", False),
+        ("git --no-pager submodule foreach ./x.sh", "git", False),
+        ("git config core.fsmonitor ./x.sh", "git", False),
+        ("git config core.editor", "git config", True),
+        ("git rebase -x ./x.sh main", "git rebase", False),
+        ("git difftool -x ./x.sh", "git difftool", False),
+        ("git difftool --extcmd=./x.sh", "git difftool", False),
+        ("git filter-branch --tree-filter ./x.sh", "git", False),
+        ("git diff --no-index /etc/passwd x", "git diff", False),
+        ("git log -3", "git", True),
+    ],
+)
+def test_operands_that_say_what_to_run_or_to_write_ask(command: str, prefix: str, runs: bool) -> None:
+    assert may_run(command, [prefix]) is runs
+
+
 ATTACKS = [
     "env git status",
     "GIT_DIR=x git status",

@@ -1,5 +1,6 @@
 """What the harness decides about a call before anything happens: allow, ask the person, or refuse."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,7 +43,12 @@ _RISKY_LONG = frozenset(
         "post pdb pdbcls trace debug pastebin run-command compress-program use-compress-program to-command "
         "checkpoint-action files-from delete fprint fprint0 fprintf fls execdir ok okdir override-ini "
         "resultlog result-log report-log script-shell prefix git-dir work-tree hostname-bin search-zip vettool "
-        "modfile overlay install-types globals-setup snapshot-update updatesnapshot"
+        "modfile overlay install-types globals-setup snapshot-update updatesnapshot expression extcmd no-index "
+        "python-executable shadow-file cache-dir cache-location cache-file html-report txt-report xml-report "
+        "xslt-html-report xslt-txt-report cobertura-xml-report linecount-report linecoverage-report "
+        "lineprecision-report any-exprs-report html add-noqa node-options shell userconfig globalconfig manifest-path "
+        "target-dir artifact-dir lockfile-path declarationdir tsbuildinfofile generatetrace generatecpuprofile "
+        "test-reporter test-reporter-destination results-directory init-script wrapper fplugin"
     ).split()
 )
 # A longer name that begins so is one too: --output-dir, --exec-prefix, --require-module.
@@ -50,7 +56,7 @@ _RISKY_STEMS = ("out", "exec", "plugin", "load", "require", "write", "config", "
 # Whole names of harmless options that would else be taken for the beginning of a risky one.
 _HARMLESS_LONG = frozenset({"co", "files", "log", "pretty"})
 _RISKY_SHORT: dict[str, str] = {
-    "git": "cOo",
+    "git": "cOox",
     "pytest": "pco",
     "python": "cm",
     "python3": "cm",
@@ -70,12 +76,34 @@ _RISKY_SHORT: dict[str, str] = {
     "fdfind": "xX",
     "less": "oO",
     "env": "S",
-    "go": "o",
+    "go": "oC",
+    "gofmt": "w",
+    "goimports": "w",
+    "prettier": "w",
+    "shfmt": "w",
+    "yq": "i",
+    "clang-format": "i",
+    "autopep8": "i",
+    "yapf": "i",
+    "gradle": "Ip",
+    "mvn": "f",
     "cc": "o",
     "gcc": "o",
     "clang": "o",
     "rustc": "oC",
 }
+# Subcommands of git that run what they are given, or change what git runs later.
+_GIT_RUNS = frozenset(
+    "bisect config daemon difftool filter-branch for-each-repo hook instaweb maintenance mergetool send-email "
+    "submodule".split()
+)
+_GIT_RUNS_WORD = (("bisect", "run"), ("submodule", "foreach"))
+# The scripts of sed that only print, leave out or replace: others can write any file, and run programs.
+_SED_READS = re.compile(r"[0-9]*(?:,\+?[0-9]+)?[pdq=]|/[^/]*/[pd]|s/[^/]*/[^/]*/[gpI0-9]*")
+# Programs that write the last of two names.
+_WRITES_SECOND = frozenset({"uniq", "xxd"})
+# Elsewhere a word with @ before it may be a file of further options.
+_AT_IS_NO_FILE = frozenset("git npm npx pnpm yarn bun deno".split())
 # Programs that take NAME=VALUE words, and run what some of these say.
 _TAKES_ASSIGNMENTS = frozenset({"make", "gmake", "env", "just"})
 
@@ -97,10 +125,23 @@ def _allows(words: list[str], prefix: list[str]) -> bool:
     if not prefix or words[: len(prefix)] != prefix:
         return False
     program, rest = _program(prefix), words[len(prefix) :]
-    # Before its subcommand git takes another folder, whose settings say what it runs.
-    if prefix == ["git"] and any(word.startswith("-C") for word in rest):
+    if _runs_operands(program, words, len(prefix)):
         return False
     return not any(_is_risky(program, word) for word in rest)
+
+
+def _runs_operands(program: str, words: list[str], allowed: int) -> bool:
+    """Whether the words that are no options say what to run or to write; the first `allowed` ones are the person's."""
+    rest = words[allowed:]
+    operands = [index for index, word in enumerate(words) if index and not word.startswith("-")]
+    if program == "git":
+        # Before its subcommand git takes another folder, whose settings say what it runs.
+        if allowed == 1 and (any(word.startswith("-C") for word in rest) or _GIT_RUNS.intersection(rest)):
+            return True
+        return any(words[1] == command and run in rest for command, run in _GIT_RUNS_WORD if len(words) > 1)
+    if program == "sed" and operands and operands[0] >= allowed:
+        return _SED_READS.fullmatch(words[operands[0]]) is None
+    return program in _WRITES_SECOND and len(operands) > 1 and operands[-1] >= allowed
 
 
 def _program(prefix: list[str]) -> str:
@@ -111,6 +152,8 @@ def _program(prefix: list[str]) -> str:
 
 def _is_risky(program: str, word: str) -> bool:
     if program in _TAKES_ASSIGNMENTS and ASSIGNMENT.match(word):
+        return True
+    if word.startswith("@") and program not in _AT_IS_NO_FILE:
         return True
     if not word.startswith("-") or word == "--" or word == "-":
         return False
