@@ -49,6 +49,7 @@ def _named(store: SessionStore, reference: str) -> str:
     if not reference.isdecimal():
         return reference
     rows = store.sessions()
-    if not 1 <= int(reference) <= len(rows):
-        raise UnknownSession(f"There is no conversation number {reference} in this folder: there are {len(rows)}.")
-    return rows[int(reference) - 1].id
+    number = int(reference[:10])  # Python refuses to read thousands of digits
+    if not 1 <= number <= len(rows):
+        raise UnknownSession(f"There is no conversation number {number} in this folder: there are {len(rows)}.")
+    return rows[number - 1].id

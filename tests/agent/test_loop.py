@@ -193,6 +193,16 @@ async def test_an_unknown_tool_names_the_valid_ones() -> None:
             "Use read_file(path: string, start?: integer, end?: integer).",
         ),
         (
+            {"path": "a", "start": "--5"},
+            'read_file: start must be an integer, not "--5". '
+            "Use read_file(path: string, start?: integer, end?: integer).",
+        ),
+        (
+            {"path": "a", "end": "9" * 400},
+            f'read_file: end must be an integer, not "{"9" * 36}.... '
+            "Use read_file(path: string, start?: integer, end?: integer).",
+        ),
+        (
             {"path": ["a"]},
             'read_file: path must be a string, not ["a"]. Use read_file(path: string, start?: integer, end?: integer).',
         ),

@@ -164,13 +164,16 @@ async def test_a_client_without_a_trace_reads_in_the_log_that_a_turn_waits_and_e
 
 
 async def test_what_cannot_be_meant_yet_is_said(project: Path, home: Path) -> None:
-    with FakeOllama(replies=[say("ok")]) as server:
+    with FakeOllama(replies=[say("ok"), say("ok")]) as server:
         async with editor(project, home, url=server.url) as ed:
             assert (await ed.failing("resume", ref=1))["message"] == "No conversation is stored here."
             await ed.ask("go")
             await ed.command("clear")
             assert "nothing to export yet" in (await ed.failing("export"))["message"]
             assert "turn" not in (await ed.failing("delete_session", ref=1))["message"]
+            await ed.ask("go")
+            much = (await ed.failing("resume", ref="9" * 5000))["message"]
+            assert much == "There is no conversation number 9999999999: there are 1."
 
 
 async def test_resume_alone_goes_on_with_the_newest_that_is_not_current(project: Path, home: Path) -> None:

@@ -64,7 +64,7 @@ async def test_markdown_has_the_diffs_and_json_has_everything(project: Path, hom
     assert (code, json.loads(out)) == (0, data)
 
 
-@pytest.mark.parametrize("reference", ["2026-01-01T00-00-00-abcd", "7", "../../etc/passwd"])
+@pytest.mark.parametrize("reference", ["2026-01-01T00-00-00-abcd", "7", "9" * 5000, "../../etc/passwd"])
 async def test_what_is_not_there_is_said(project: Path, home: Path, reference: str) -> None:
     code, out, err = await exported(project, home, reference)
     assert (code, out) == (1, "")

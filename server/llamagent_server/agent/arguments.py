@@ -1,9 +1,12 @@
 """Arguments against a tool's schema: what is missing or of the wrong type, said so that the next try succeeds."""
 
 import json
+import re
 from dataclasses import dataclass
 
 from llamagent_server.core.messages import Json, JsonObject, ToolSpec
+
+_INTEGER = re.compile(r"\s*-?\d{1,18}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _coerce(value: Json, wanted: str) -> Json:
             return value
         case ("integer", float()) if value.is_integer():
             return int(value)
-        case ("integer", str()) if value.strip().lstrip("-").isdecimal():
+        case ("integer", str()) if _INTEGER.fullmatch(value):
             return int(value)
         case ("string", str()):
             return value

@@ -80,7 +80,7 @@ def meant(rows: Sequence[results.SessionRow], ref: int | str) -> str:
     BadArgument."""
     if isinstance(ref, str) and not ref.isdecimal():
         return ref
-    number = int(ref)
+    number = int(str(ref)[:10])  # Python refuses to read thousands of digits
     if not rows:
         raise BadArgument("No conversation is stored here.")
     if not 1 <= number <= len(rows):
