@@ -41,6 +41,14 @@ async def test_the_request_says_what_keeps_the_server_from_cutting_the_prompt() 
     assert list(sent)[-1] == "messages"
 
 
+@pytest.mark.parametrize("count", ["-5", "1e30", "9" * 30, "NaN", "true", '"7"'])
+async def test_a_count_of_tokens_that_cannot_be_one_is_none(count: str) -> None:
+    lines = f'{{"message":{{"content":"hi"}},"done":true,"prompt_eval_count":{count},"eval_count":{count}}}\n'
+    with FakeOllama([Raw([lines.encode()])]) as server:
+        got = await reply(ollama(server))
+    assert (got.content, got.usage.prompt_tokens, got.usage.completion_tokens) == ("hi", None, None)
+
+
 @pytest.mark.parametrize(("given", "sent"), [("10m", "10m"), ("0", 0), ("-1", -1), ("300", 300)])
 async def test_keep_alive_is_a_duration_or_a_number_of_seconds(given: str, sent: object) -> None:
     with FakeOllama([say("ok")]) as server:

@@ -22,7 +22,7 @@ from llamagent_server.providers.failures import Place, to_error
 from llamagent_server.providers.lines import Garbage, Record
 from llamagent_server.providers.ndjson import NdjsonParser
 from llamagent_server.providers.reply import ReplyBuilder
-from llamagent_server.providers.said import read_value
+from llamagent_server.providers.said import read_value, token_count
 from llamagent_server.providers.toolcalls import sent_arguments
 
 
@@ -113,7 +113,7 @@ class OllamaReading:
 
     def reply(self) -> Reply:
         cut = self._last.get("done_reason") == "length"
-        usage = Usage(_count(self._last.get("prompt_eval_count")), _count(self._last.get("eval_count")))
+        usage = Usage(token_count(self._last.get("prompt_eval_count")), token_count(self._last.get("eval_count")))
         return self._builder.reply(Finish.LENGTH if cut else Finish.STOP, usage)
 
     def _take(self, events: list[Record | Garbage]) -> Iterator[Delta]:
@@ -145,7 +145,3 @@ class OllamaReading:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(call, dict) and isinstance(function, dict):
                 self._builder.call(call.get("id"), function.get("name"), function.get("arguments"))
-
-
-def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

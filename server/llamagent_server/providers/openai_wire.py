@@ -23,7 +23,7 @@ from llamagent_server.providers.failures import Place, to_error
 from llamagent_server.providers.lines import MAX_LINE_BYTES, Garbage, Oversized, Record, parse_object
 from llamagent_server.providers.ollama_wire import tool
 from llamagent_server.providers.reply import ReplyBuilder
-from llamagent_server.providers.said import read_value
+from llamagent_server.providers.said import read_value, token_count
 from llamagent_server.providers.sse import Done, SseEvent, SseParser
 from llamagent_server.providers.toolcalls import sent_arguments
 
@@ -160,14 +160,10 @@ class OpenAIReading:
         usage, timings = value.get("usage"), value.get("timings")
         if isinstance(usage, dict):
             details = usage.get("prompt_tokens_details")
-            cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-            prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+            cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else None
+            prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
             self._usage = Usage(prompt, completion, cached)
         elif isinstance(timings, dict):
-            cached, fresh = _count(timings.get("cache_n")), _count(timings.get("prompt_n"))
+            cached, fresh = token_count(timings.get("cache_n")), token_count(timings.get("prompt_n"))
             prompt = fresh + (cached or 0) if fresh is not None else None
-            self._usage = Usage(prompt, _count(timings.get("predicted_n")), cached)
-
-
-def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+            self._usage = Usage(prompt, token_count(timings.get("predicted_n")), cached)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from llamagent_server.core.messages import Json
 
+_MOST_TOKENS = 1_000_000_000
+
 MAX_ERROR_BYTES = 1024 * 1024
 _KEPT = 20_000
 _SHOWN = 400
@@ -59,3 +61,8 @@ def read_value(status: int, value: Json, location: str | None = None) -> Said:
 def _shortened(text: str, size: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= size else line[:size] + "…"
+
+
+def token_count(value: Json) -> int | None:
+    """A number of tokens; None for what can be none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
