@@ -103,6 +103,12 @@ async def test_a_command_that_will_not_end_is_made_to(tmp_path: Path) -> None:
     assert not alive(*pids(tmp_path, "pid"))
 
 
+async def test_a_command_that_stops_its_guardian_is_ended_all_the_same(tmp_path: Path) -> None:
+    ran = await shell("echo $$ >pid; kill -STOP $PPID; sleep 600", tmp_path, timeout=0.5)
+    assert (ran.timed_out, ran.ending.error) == (True, None)
+    assert not alive(*pids(tmp_path, "pid"))
+
+
 @linux
 async def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     command = """

@@ -1,6 +1,7 @@
 """A command under its guardian (Linux, macOS and other Unix systems)."""
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -59,6 +60,7 @@ class GuardedChild:
         with self._lock:
             if not self._leash.closed:
                 self._leash.close()
+                self._guardian.send_signal(signal.SIGCONT)  # a command may have stopped it
 
 
 def _number(words: str | None) -> int | None:
