@@ -58,6 +58,7 @@ OPENS_FILES = {
     "lsp/main.py": "the file that holds the token of serve --tcp",
     "lsp/shown.py": "texts too long for a message, in a temporary folder, for the editor to show",
     "processes/bubblewrap.py": "whether the person's .gitconfig holds a key",
+    "processes/git_programs.py": "whether a repository's settings name programs",
     "processes/guardian.py": "what the system says of processes",
 }
 OPENING_CALLS = {"read_text", "write_text", "read_bytes", "write_bytes", "mkstemp", "NamedTemporaryFile", "mkdtemp"}

@@ -245,3 +245,26 @@ async def test_who_says_trust_after_a_no_trusts_what_is_there_now(project: Path,
             assert len(ed.asked("window/showMessageRequest")) == asked == 1
     first, second = (request.json["messages"][0]["content"] for request in server.requests)
     assert "Use tabs." not in first and "Use tabs." in second
+
+
+async def test_a_repository_that_names_programs_for_git_has_allowed_commands_asked_until_it_is_trusted(
+    project: Path, home: Path
+) -> None:
+    for name in ("objects", "refs"):
+        (project / ".git" / name).mkdir(parents=True)
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (project / ".git/config").write_text(f"[core]\n\tfsmonitor = touch {project / 'ran'}; false\n")
+    home.mkdir()
+    (home / "config.toml").write_text('allowed_commands = ["git status"]\n')
+    (home / "server.toml").write_text('sandbox = "off"\n')
+    status = call("run_command", command="git status")
+    with FakeOllama(replies=[status, say("ok"), status, say("ok")]) as server:
+        async with editor(project, home, url=server.url, trusted=None) as ed:
+            ed.answers["llamagent/consent"] = lambda _: {"decision": "refuse"}
+            await ed.ask("go")
+            assert [params["command"] for params in ed.asked("llamagent/consent")] == ["git status"]
+            assert not (project / "ran").exists()
+            assert any(".git/config" in event["text"] for event in ed.of("notice"))
+            await ed.command("trust", folder=str(project), trusted=True)
+            await ed.ask("again")
+            assert len(ed.asked("llamagent/consent")) == 1

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from llamagent_server.processes.git_programs import git_programs
 from llamagent_server.processes.programs import find_program, has_relative_entries
 from llamagent_server.processes.there import is_file, is_link
 
@@ -45,7 +46,9 @@ def own_programs(folder: Path, base: Mapping[str, str]) -> str | None:
     python = _venv_python(folder)
     if python is not None:
         return python.relative_to(folder).as_posix()
-    return "a PATH with relative folders" if has_relative_entries(base.get("PATH")) else None
+    if has_relative_entries(base.get("PATH")):
+        return "a PATH with relative folders"
+    return git_programs(folder)
 
 
 def _without_own_packages(env: dict[str, str]) -> None:
