@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 # A reason that begins so belongs to another system than this one, and may be skipped even where nothing may.
 ELSEWHERE = "only on "
+# What a test records under this name is printed at the end, by whichever process it ran.
+TOLD = "told"
 CASES = Path(__file__).parent / "cases"
 FROM_THE_PERSON = ("OLLAMA_URL", "OLLAMA_MODEL", "OLLAMA_HOST", "LLAMAGENT_WORKDIR", "NO_COLOR")
 
@@ -59,6 +61,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for report in terminalreporter.stats.get("passed", ()):
+        for words in (value for name, value in report.user_properties if name == TOLD):
+            terminalreporter.write_line(f"{report.nodeid}: {words}")
     if terminalreporter.config.getoption("--nothing-skipped"):
         for where, reason in _skipped_reports(terminalreporter):
             terminalreporter.write_line(f"SKIPPED, which fails this run: {where}: {reason}", red=True)

@@ -3,16 +3,20 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from llamagent_server.evaluation.tasks import SHIPPED
+from tests.conftest import TOLD
 
 STEPS = 1  # the tiny model goes nowhere with more
 EVERY = 4  # all twenty take minutes: `llamagent-server eval --provider embedded`
 TASKS = sorted(folder for folder in SHIPPED.iterdir() if folder.is_dir())
 
 
-def test_shipped_tasks_run_to_their_end_on_the_real_engine(cache: dict[str, str], tmp_path: Path) -> None:
+def test_shipped_tasks_run_to_their_end_on_the_real_engine(
+    cache: dict[str, str], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     chosen = TASKS[::EVERY]
     (tmp_path / "tasks").mkdir()
     for folder in chosen:
@@ -24,8 +28,10 @@ def test_shipped_tasks_run_to_their_end_on_the_real_engine(cache: dict[str, str]
         [*command, "--out", str(out)], env=cache, capture_output=True, text=True, timeout=230, check=False
     )
     assert ran.returncode == 0, ran.stderr  # nothing broke off
-    print(ran.stdout)  # noqa: T201 - the score as it is
-    attempts = json.loads((out / "report.json").read_text())["attempts"]
+    report = json.loads((out / "report.json").read_text())
+    (score,) = report["scores"]
+    record_property(TOLD, f"{score['model']} solved {score['solved']} of {score['attempts']}")
+    attempts = report["attempts"]
     assert {attempt["case"]["task"] for attempt in attempts} == {folder.name for folder in chosen}
     for attempt in attempts:
         assert not attempt["reason"].startswith("error"), attempt

@@ -149,6 +149,13 @@ def test_what_broke_off_is_shown_apart_and_counted_nowhere() -> None:
     assert (len(value["scores"]), len(value["attempts"]), len(value["brokeOff"])) == (1, 1, 3)
 
 
+def test_where_all_broke_off_no_empty_table_is_shown() -> None:
+    tried = [attempt("m", "a", solved=False, reason=f"{BROKE_OFF}: no server")]
+    text, html = markdown(tried, "line"), page(tried, "line")
+    assert "| m | 1 | no server |" in text and text.count("\n| --- |") == 1
+    assert html.count("<h2>") == 1 and "<svg" not in html and "Nothing failed." not in text + html
+
+
 def test_a_page_of_nothing_is_a_page() -> None:
     assert "Nothing failed." in page([], "0 attempts") and "Nothing failed." in markdown([], "0 attempts")
 

@@ -32,7 +32,7 @@ def test_an_executable_may_be_the_check(tmp_path: Path) -> None:
     assert load_task(folder).check.name == "check"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there every file can be run")
+@pytest.mark.skipif(os.name == "nt", reason="only on POSIX: elsewhere every file can be run")
 def test_a_check_that_cannot_be_run_is_said_before_a_model_fails_by_it(tmp_path: Path) -> None:
     folder = make(tmp_path / "a", check="check")
     (folder / "check").chmod(0o644)

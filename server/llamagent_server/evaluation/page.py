@@ -44,8 +44,7 @@ def page(attempts: Sequence[Attempt], conditions: str) -> str:
     found = scores(attempts)
     models = [score.model for score in found]
     lost = [("Broke off", "Through no fault of a model's: not counted.", _broken(broken))] if broken else []
-    sections = (
-        *lost,
+    told = (
         ("Solved", _SURE, shares(found)),
         ("Scores", "Steps and times are medians of a turn, tokens are means, the rest are sums.", _scores(found)),
         ("Time of a turn", "One dot an attempt: filled where it was solved.", dots(attempts, models)),
@@ -53,6 +52,7 @@ def page(attempts: Sequence[Attempt], conditions: str) -> str:
         ("Tasks", "Solved of tried.", _grid(attempts, models)),
         ("Why the failures failed", "", _failures(attempts)),
     )
+    sections = lost if lost and not attempts else [*lost, *told]
     body = "\n".join(_section(*section) for section in sections)
     head = f"{_HEAD}<style>{_STYLE}</style>"
     heading = f"<h1>Evaluation</h1>\n<p>{escape(conditions)}</p>"

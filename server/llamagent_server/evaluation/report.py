@@ -54,6 +54,8 @@ def markdown(attempts: Sequence[Attempt], conditions: str) -> str:
     lines = ["# Evaluation", "", conditions, ""]
     if broken:
         lines += ["## Broke off, not counted", "", *_table(BROKEN_HEADS, broken_rows(broken)), ""]
+        if not attempts:
+            return "\n".join(lines)
     lines += [*_table(_HEADS, [cells(score) for score in found]), ""]
     lines += ["Steps, times: medians of a turn. Tokens: means of a turn. The rest: sums.", "", "## Tasks", ""]
     lines += _table(("task", *models), [(task, *(tally(attempts, task, model) for model in models)) for task in tasks])
