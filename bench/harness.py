@@ -13,6 +13,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import statistics
 import sys
 import time
@@ -32,6 +33,12 @@ _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
 def options(description: str | None) -> argparse.ArgumentParser:
     """Of a benchmark: `--help` says what it measures, and what it does not know is refused."""
     return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def needs(program: str, how: str) -> None:
+    """Ends the benchmark with words where `program` (a name or a path) is not here; `how` says how to get it."""
+    if shutil.which(program) is None:
+        raise SystemExit(f"{program} is needed, and not here. {how}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import pynvim
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench.harness import Figure, options, report  # noqa: E402
+from bench.harness import Figure, needs, options, report  # noqa: E402
 from tests.neovim.driver import PLUGIN, PROGRAM, environment, project  # noqa: E402
 
 STANDIN = ROOT / "tests" / "neovim" / "standin.py"
@@ -190,6 +190,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rate", type=int, default=1000, help="events a second")
     given = parser.parse_args()
+    needs(str(PROGRAM), "`make venv` brings it.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures = [

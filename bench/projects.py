@@ -140,7 +140,8 @@ async def project(count: int, place: Path) -> list[Figure]:
     folder.mkdir()
     generate(folder, count)
     engine = find_engine("")
-    assert isinstance(engine, Ripgrep), "there is no ripgrep here to compare with"
+    if not isinstance(engine, Ripgrep):
+        raise SystemExit("There is no ripgrep here to compare with: install it (Debian: ripgrep), or `make venv`.")
     rg = engine.program
     taken: dict[str, list[float]] = {}
     peaks: dict[str, float] = {}

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.harness import Figure, options, report
+from bench.harness import Figure, needs, options, report
 
 EXTENSION = Path(__file__).resolve().parents[1] / "clients" / "vscode"
 NAMES = {
@@ -31,9 +31,16 @@ def main() -> int:
     parser = options(__doc__)
     parser.add_argument("--times", type=int, default=15)
     given = parser.parse_args()
-    subprocess.run(["node", "esbuild.mjs", "--tests"], cwd=EXTENSION, check=True)
-    command = ["node", "test-out/panelbench.js", str(given.times)]
-    printed = subprocess.run(command, cwd=EXTENSION, check=True, stdout=subprocess.PIPE, text=True).stdout
+    needs("node", "Install Node 20 or newer.")
+    try:
+        subprocess.run(["node", "esbuild.mjs", "--tests"], cwd=EXTENSION, check=True)
+        command = ["node", "test-out/panelbench.js", str(given.times)]
+        printed = subprocess.run(command, cwd=EXTENSION, check=True, stdout=subprocess.PIPE, text=True).stdout
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(
+            "The panel could not be measured, for the reason above. `make vsix` and "
+            "`clients/vscode/ci.sh tools` bring what it needs."
+        ) from error
     values: dict[str, list[float]] = json.loads(printed)
     figures = [Figure(*NAMES[name], tuple(found)) for name, found in values.items()]
     return report("vscode", figures, limits=LIMITS)
