@@ -90,8 +90,8 @@ def _sentence(text: str) -> str:
 # --- Arguments -----------------------------------------------------------------------------------------------------
 
 
-def _add_overrides(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("settings", "for this run; the rest comes from ~/.llamagent and the project")
+def _add_overrides(parser: argparse.ArgumentParser, rest: str = "~/.llamagent and the project") -> None:
+    group = parser.add_argument_group("settings", f"for this run; the rest comes from {rest}")
     for flags, name, kind, words in _OVERRIDES:
         group.add_argument(*flags, dest=name, type=kind, metavar=name.upper(), help=words)
 
@@ -150,7 +150,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many at a time (1)")
     words = "where attempts are kept and reports written; an evaluation goes on from there (llamagent-eval)"
     parser.add_argument("--out", type=Path, default=Path("llamagent-eval"), metavar="D", help=words)
-    _add_overrides(parser)
+    _add_overrides(parser, "~/.llamagent")
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:

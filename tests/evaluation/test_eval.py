@@ -342,6 +342,21 @@ def test_what_cannot_be_written_at_the_end_is_printed_all_the_same(
     assert "| perfect | 1 of 1 (100%) |" in ran.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="only on POSIX: elsewhere a link needs a right of its own")
+def test_links_of_a_project_are_links_in_its_copy(tmp_path: Path, env: dict[str, str]) -> None:
+    """One that leads nowhere, as projects have them, stops nothing."""
+    check = "import os\nassert os.readlink('gone') == 'nowhere' and open('b.txt').read() == 'b', os.listdir()\n"
+    task = make_task(tmp_path / "tasks" / "a", check)
+    (task / "files").mkdir()
+    (task / "files" / "c.txt").write_text("b")
+    (task / "files" / "b.txt").symlink_to("c.txt")
+    before = load_task(task).digest
+    (task / "files" / "gone").symlink_to("nowhere")
+    assert load_task(task).digest != before
+    ran = evaluate(tmp_path / "out", task, "--models", "perfect", env=env)
+    assert ran.returncode == 0 and solved(tmp_path / "out") == {"perfect": 1}, ran.stderr
+
+
 def test_a_changed_solution_has_the_scripted_models_try_anew(tmp_path: Path, env: dict[str, str]) -> None:
     task = make_task(tmp_path / "tasks" / "a", "import sys; sys.exit(open('a.txt').read() != 'b\\n')")
     out = tmp_path / "out"

@@ -127,6 +127,8 @@ def _digest(folder: Path) -> str:
     whole = hashlib.sha256()
     parts = [folder / "task.toml", *(folder / name for name in CHECKS), *sorted((folder / "files").rglob("*"))]
     for path in parts:
+        if path.is_symlink():
+            whole.update(f"{path.relative_to(folder).as_posix()}\0{path.readlink()}\0".encode())
         if path.is_file():
             content = path.read_bytes()
             whole.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())

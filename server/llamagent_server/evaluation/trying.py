@@ -100,7 +100,7 @@ def _try(task: Task, order: Order, place: Path) -> Tried:
     project = place / "project"
     project.mkdir()
     if task.files.is_dir():
-        shutil.copytree(task.files, project, dirs_exist_ok=True)
+        shutil.copytree(task.files, project, symlinks=True, dirs_exist_ok=True)
     turn = _turn(task, order, project)
     measures = measure(turn.events)
     if turn.problem:
