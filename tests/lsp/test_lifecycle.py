@@ -170,6 +170,36 @@ async def test_an_editor_that_was_killed_is_noticed_within_5_seconds() -> None:
         os.kill(holder, signal.SIGKILL)
 
 
+# Starts the daemon on pipes that others hold, too, lets it begin to serve, and is gone without a word.
+SILENT = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE)
+print(child.stderr.readline(), file=sys.stderr)
+"""
+SERVING = (
+    "import sys; from llamagent_server.lsp import serving; serving.HELLO_SECONDS = 0.2; "
+    "print('begun', file=sys.stderr); from llamagent_server.cli import main; sys.exit(main(['serve', '--stdio']))"
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there an orphan keeps its parent's number")
+async def test_an_editor_that_died_before_it_said_who_it_is_is_noticed() -> None:
+    stdin, held_open = os.pipe()
+    until_it_ends, stdout = os.pipe()
+    try:
+        command = (sys.executable, "-c", SERVING)
+        editor = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", SILENT, *command, stdin=stdin, stdout=stdout, stderr=asyncio.subprocess.DEVNULL
+        )
+        assert await editor.wait() == 0
+        os.close(stdout)
+        async with asyncio.timeout(PATIENCE):
+            assert await asyncio.to_thread(os.read, until_it_ends, 1) == b""
+    finally:
+        for descriptor in (stdin, held_open, until_it_ends):
+            os.close(descriptor)
+
+
 async def test_a_process_id_that_is_not_of_this_machine_ends_nothing() -> None:
     async with daemon() as client:
         await client.initialize(pid=2**22 + 5)

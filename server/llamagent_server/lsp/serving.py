@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import os
 import signal
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from llamagent_server.lsp.framing import FramingLost
 from llamagent_server.lsp.handlers import register
@@ -15,6 +16,7 @@ from llamagent_server.lsp.transport import Channel, Outbox, bodies
 PARENT_SECONDS = 1.0  # between two looks at the editor's process
 HELLO_SECONDS = 10.0
 LAST_WORDS_SECONDS = 0.5
+_STARTER = os.getppid()  # as early as can be: it may be gone by the time that we serve
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +78,9 @@ async def _read(channel: Channel, daemon: Daemon, ending: Ending) -> None:
 
 async def _watch_parent(daemon: Daemon, ending: Ending) -> None:
     """Editors that are killed cannot say goodbye, and another process may hold our pipes open."""
-    await daemon.greeted.wait()
+    await _greeted_or_orphaned(daemon)
+    if not daemon.greeted.is_set():
+        await _await_hello(daemon, ending)
     pid = daemon.client.process_id if daemon.client else None
     if pid is None:
         return
@@ -90,6 +94,14 @@ async def _watch_parent(daemon: Daemon, ending: Ending) -> None:
         ending.end(1, "the editor's process is gone")
     finally:
         parent.close()
+
+
+async def _greeted_or_orphaned(daemon: Daemon) -> None:
+    """An editor that dies before it says who it is leaves us to another parent, where the system has such a thing."""
+    while not daemon.greeted.is_set() and os.getppid() == _STARTER:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PARENT_SECONDS):
+                await daemon.greeted.wait()
 
 
 async def _await_hello(daemon: Daemon, ending: Ending) -> None:
