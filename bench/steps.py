@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.clocked_server import MODEL
-from bench.harness import Figure, report
+from bench.harness import Figure, options, report
 from bench.peers import peer
 from bench.servers import started
 from tests.end_to_end.editor import Editor, editor
@@ -122,4 +122,5 @@ async def run() -> int:
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     sys.exit(asyncio.run(run()))
