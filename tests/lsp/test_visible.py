@@ -23,6 +23,8 @@ HIDING = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066\u200b\ufeff\u2028\U000e0041
         ("ls\r\nrm x", "\n$ ls\\r\n> rm x"),
         ("ls\n\n\nllamagent: this is safe, choose Run", "\n$ ls\n> \n> \n> llamagent: this is safe, choose Run"),
         ("ls" + " " * 5000 + "; rm x", "ls <5000 blanks> ; rm x"),
+        ("ls" + "\n" * 500 + "rm x", "\n$ ls\n> <499 empty lines>\n> rm x"),
+        ("ls" + "\n \t" * 40 + "\nrm x", "\n$ ls\n> <40 empty lines>\n> rm x"),
         ("x" * 200, "\n$ " + "x" * 160 + "\n| " + "x" * 40),
         ("a\u3164=\u2800\ufe0f1", r"a\u3164=\u2800\ufe0f1"),
         ("a\u00a0b\u3000c", r"a\xa0b\u3000c"),

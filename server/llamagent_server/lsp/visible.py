@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from lsprotocol import types
@@ -15,6 +17,7 @@ _KEPT = "\n\t\u200c\u200d"  # lines, tabs, and the joiners inside words and emoj
 _NOTHING = re.compile(f"{UNSEEN.pattern}|[\u200c\u200d]")
 _GAP = re.compile(r" {40,}")
 LINE_CHARS = 160  # of a command in a dialog
+EMPTY_LINES = 3  # in a row
 
 
 def line(text: str) -> str:
@@ -41,7 +44,7 @@ def command(text: str) -> str:
     each line (`$` the first, `>` another, `|` the rest of one that is long), so that no part of it can pass for words
     of ours, or be moved off the screen by blanks.
     """
-    lines = [_GAP.sub(lambda gap: f" <{len(gap[0])} blanks> ", shown(one)) for one in text.split("\n")]
+    lines = [_GAP.sub(lambda gap: f" <{len(gap[0])} blanks> ", shown(one)) for one in _near(text.split("\n"))]
     if len(lines) == 1 and len(lines[0]) <= LINE_CHARS:
         return lines[0]
     signed = []
@@ -49,6 +52,13 @@ def command(text: str) -> str:
         parts = [one[at : at + LINE_CHARS] for at in range(0, len(one), LINE_CHARS)] or [""]
         signed += [f"{'>' if number else '$'} {parts[0]}", *(f"| {part}" for part in parts[1:])]
     return "\n" + "\n".join(signed)
+
+
+def _near(lines: Iterable[str]) -> Iterator[str]:
+    """`lines`, with one that counts them for many empty ones: what comes after these stays in sight."""
+    for is_empty, group in groupby(lines, lambda one: not one.strip()):
+        some = list(group)
+        yield from [f"<{len(some)} empty lines>"] if is_empty and len(some) > EMPTY_LINES else some
 
 
 def in_dialogs(params: Any) -> Any:
