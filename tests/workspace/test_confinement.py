@@ -150,6 +150,7 @@ PROTECTED = [
     ".llamagent/server.toml", "sub/.ENVRC", ".exrc", ".nvim.lua", ".idea/x", "a.code-workspace", ".dir-locals.el",
     "\uff0egit/config", ".hg/hgrc", "hooks/pre-commit", "bare/hooks/post-update", "./bare/new",
     ".github/workflows/ci.yml", "sub/.GitHub/Workflows/x.yml", ".husky/pre-commit", ".devcontainer/devcontainer.json",
+    ".forgejo/workflows/x.yml", ".gitea/workflows/x.yml",
 ]  # fmt: skip
 
 

@@ -12,7 +12,12 @@ PROTECTED = frozenset(
     ".dir-locals-2.el git~1".split()
 )
 # What a service runs with its own keys as soon as it is pushed.
-_PROTECTED_IN = (([".github"], "workflows"), ([".github"], "actions"), ([".forgejo"], "workflows"))
+_PROTECTED_IN = (
+    ([".github"], "workflows"),
+    ([".github"], "actions"),
+    ([".forgejo"], "workflows"),
+    ([".gitea"], "workflows"),  # Forgejo reads these, too
+)
 _PROTECTED_ENDINGS = (".code-workspace", ".sublime-project")
 # Characters that some file systems leave out of a name before they compare it.
 _IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
