@@ -90,7 +90,7 @@ def _as_shown(text: str) -> str:
 
 
 def _note(notes: Sequence[str]) -> str:
-    return f"old_text was matched although it differed in {', '.join(notes)}" if notes else ""
+    return f"the old text was found although it differed in {', '.join(notes)}" if notes else ""
 
 
 # --- Writing the new lines in the file's manner --------------------------------------------------------------------
