@@ -22,15 +22,17 @@ const COMMANDS: Record<string, string> = {
 /** With another conversation the panel shows another: whatever stands behind the word. */
 const OF_THE_PANEL: ReadonlySet<string> = new Set(["clear", "new", "resume"]);
 
-/** Those whose words behind go along. */
+/** Those whose words behind go along, of several lines too. */
 const WITH_WORDS: ReadonlySet<string> = new Set(["retry"]);
 
 /** Whether the text was such a command, and so is no ask. */
 export async function runTyped(text: string): Promise<boolean> {
-  const [, word = "", behind = ""] = /^\/(\w+)(\s[^\n]*)?$/.exec(text) ?? [];
+  const [, word = "", rest = ""] = /^\/(\w+)(\s[^]*)?$/.exec(text) ?? [];
   const command = COMMANDS[word];
-  const words = WITH_WORDS.has(word) ? [behind.trim()] : [];
-  if (command === undefined || (behind.trim() !== "" && words.length === 0 && !OF_THE_PANEL.has(word))) {
+  const behind = rest.trim();
+  const words = WITH_WORDS.has(word) ? [behind] : [];
+  const fits = words.length > 0 || behind === "" || (OF_THE_PANEL.has(word) && !behind.includes("\n"));
+  if (command === undefined || !fits) {
     return false;
   }
   await vscode.commands.executeCommand(UI + command, ...words);

@@ -47,7 +47,7 @@ describe("a turn", () => {
 
   it("is done again, and what it was is put aside", async () => {
     const at = await scene({
-      replies: [{ content: "First try." }, { content: "Second try." }, { content: "Third try." }],
+      replies: ["First", "Second", "Third", "Fourth"].map((which) => ({ content: `${which} try.` })),
     });
     await at.ask("Try.");
     await at.shows("First try.");
@@ -58,6 +58,10 @@ describe("a turn", () => {
     await at.ask("/retry With other words.");
     await at.shows("Third try.");
     await at.panel.locator(".trace").getByText("Second try.").waitFor({ state: "hidden" });
+    await at.ask("/retry With words\nin two lines.");
+    await at.shows("Fourth try.");
+    await at.panel.locator(".trace").getByText("Third try.").waitFor({ state: "hidden" });
+    assert.equal(await at.panel.locator(".row.user").last().innerText(), "you\nWith words\nin two lines.");
   });
 
   it("is done again with other words", async () => {
