@@ -9,8 +9,8 @@ import { Prompt } from "./prompt";
 import { Trace } from "./trace";
 import { t } from "./words";
 
-const prompt = new Prompt();
-const trace = new Trace((turn, text, edited) => prompt.change(turn, text, edited));
+const trace: Trace = new Trace((turn, text, edited) => prompt.change(turn, text, edited));
+const prompt = new Prompt(() => trace.end.go());
 const gauge = new Gauge();
 const banner = el("div", { class: "banner", attributes: { role: "status" } });
 const model = button("", () => host.postMessage({ type: "command", name: "chooseModel" }), "link model");
@@ -64,5 +64,5 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   }
 });
 
-document.getElementById("app")?.append(bar, banner, trace.element, prompt.element, live);
+document.getElementById("app")?.append(bar, banner, trace.element, trace.end.element, prompt.element, live);
 host.postMessage({ type: "ready" });

@@ -55,7 +55,8 @@ export class Prompt {
   private again: Again | null = null;
   private state: PanelState | null = null;
 
-  constructor() {
+  /** `begins`: a turn that was asked for now. */
+  constructor(private readonly begins: () => void) {
     const remembered = host.getState();
     this.text.value = remembered?.draft ?? "";
     this.history = remembered?.history ?? [];
@@ -143,6 +144,9 @@ export class Prompt {
     const message: FromPage =
       this.again === null ? { type: "ask", text, steer } : { type: "retry", ...this.again, text };
     host.postMessage(message);
+    if (this.state?.running !== true) {
+      this.begins();
+    }
     this.again = null;
     this.history = [...this.history.filter((old) => old !== text), text].slice(-MOST_HISTORY);
     this.at = this.history.length;

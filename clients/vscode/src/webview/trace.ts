@@ -1,16 +1,16 @@
-/** The flow of a conversation: its turns, what streams, what goes on, and the end kept in sight. */
+/** The flow of a conversation: its turns, what streams, and what goes on. */
 
 import type { PanelState, Remark } from "../panel/messages";
 import type { TraceEvent } from "../wire";
 import { announce, live } from "./announce";
 import { Cards } from "./cards";
 import { el, number } from "./dom";
+import { End } from "./end";
 import { hello } from "./hello";
 import { ENDS, row, rowOf } from "./rows";
 import { Turn } from "./turn";
 import { t } from "./words";
 
-const NEAR_THE_END = 40; // pixels
 /** Of so many events at once the last turns are drawn as a whole, the others as they come into sight. */
 const MANY = 100;
 const LAST_TURNS = 5;
@@ -33,18 +33,9 @@ export class Trace {
   private lastError: string | null = null;
   private shown: Remark | null = null;
   private state: PanelState | null = null;
-  /** Whoever is at the end stays there, also when turns turn out higher or lower as they come into sight. */
-  private follows = true;
-  private scrolled = 0;
+  readonly end = new End(this.element, this.flow);
 
-  constructor(private readonly again: (turn: string, text: string, edited: boolean) => void) {
-    this.element.addEventListener("scroll", () => this.look());
-    this.element.addEventListener("click", ({ target }) => {
-      // What one unfolds does not run away.
-      this.follows &&= !(target instanceof Element && target.closest("summary") !== null);
-    });
-    new ResizeObserver(() => this.follow()).observe(this.flow);
-  }
+  constructor(private readonly again: (turn: string, text: string, edited: boolean) => void) {}
 
   reset(events: readonly TraceEvent[]): void {
     this.flow.replaceChildren();
@@ -56,12 +47,11 @@ export class Trace {
     this.remark.replaceChildren();
     this.goesOn("");
     this.draw(events);
-    this.follows = true;
-    this.follow();
+    this.end.go();
   }
 
   add(events: readonly TraceEvent[]): void {
-    this.following(() => {
+    this.end.during(() => {
       this.draw(events);
       tell(events);
     });
@@ -69,14 +59,14 @@ export class Trace {
 
   update(state: PanelState): void {
     this.state = state;
-    this.following(() => {
+    this.end.during(() => {
       this.settle(state);
-    });
+    }, waitsIn(state));
   }
 
   private draw(events: readonly TraceEvent[]): void {
     const whole = lastReplies(events);
-    const near = events.length > MANY ? lastTurns(events) : null;
+    const near = events.length > MANY && !readAloud() ? lastTurns(events) : null;
     for (const event of events) {
       // The pieces of a reply that is already there as a whole are not drawn.
       if (event.kind !== "model.delta" || event.seq > (whole.get(event.turn) ?? -1)) {
@@ -95,41 +85,10 @@ export class Trace {
     this.turns.forEach((turn) => turn.offer(state));
     if (!state.running) {
       this.goesOn("");
-    } else if (state.reviews.length > 0 || state.consents.length > 0) {
+    } else if (waitsIn(state)) {
       this.goesOn(t("Waits for you"));
     }
     this.say(state.remark);
-  }
-
-  /** The end stays in sight for whoever was there. */
-  private following(change: () => void): void {
-    this.follows ||= this.fromTheEnd() <= 1;
-    change();
-    this.follow();
-  }
-
-  private fromTheEnd(): number {
-    const { scrollTop, scrollHeight, clientHeight } = this.element;
-    return scrollHeight - scrollTop - clientHeight;
-  }
-
-  /** Only going up leaves the end: that more came below it does not. */
-  private look(): void {
-    const { scrollTop } = this.element;
-    const left = this.fromTheEnd();
-    if (left <= 1 || (left < NEAR_THE_END && scrollTop > this.scrolled)) {
-      this.follows = true;
-    } else if (scrollTop < this.scrolled) {
-      this.follows = false;
-    }
-    this.scrolled = scrollTop;
-  }
-
-  private follow(): void {
-    if (this.follows) {
-      this.element.scrollTop = this.element.scrollHeight;
-      this.scrolled = this.element.scrollTop;
-    }
   }
 
   /** What the turn's end already said is not said again. */
@@ -184,6 +143,15 @@ export class Trace {
       this.activity.hidden = words === "";
     }
   }
+}
+
+/** VS Code says so. A screen reader gets nothing of what is not laid out, so then all of it is. */
+function readAloud(): boolean {
+  return document.body.classList.contains("vscode-using-screen-reader");
+}
+
+function waitsIn({ reviews, consents }: PanelState): boolean {
+  return reviews.length > 0 || consents.length > 0;
 }
 
 function lastTurns(events: readonly TraceEvent[]): ReadonlySet<string> {

@@ -14,6 +14,11 @@ interface Scrolled {
 
 const LINES = "A line of the answer.\n\n".repeat(20);
 
+function inSight(element: { getBoundingClientRect(): { top: number; bottom: number } }): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= (globalThis as unknown as { innerHeight: number }).innerHeight;
+}
+
 async function openList(at: Window, title: string): Promise<void> {
   await at.command("Llamagent: Conversations…");
   await at.quickInput.fill(title);
@@ -65,6 +70,10 @@ describe("the list of conversations", () => {
     await first.waitFor();
     await until("the beginning still in sight", async () => (await fromTheEnd()) > 100);
     assert.equal(await trace.evaluate(({ scrollTop }: Scrolled) => scrollTop), 0);
+    await at.button("↓ To the end").click();
+    await until("the end in sight", async () => (await fromTheEnd()) <= 1);
+    await at.page.keyboard.press("Tab"); // the flow has the focus: what comes next in it is out of sight
+    await until("the focus in sight", () => at.panel.locator(":focus").evaluate(inSight));
   });
 
   it("deletes one only after a yes", async () => {

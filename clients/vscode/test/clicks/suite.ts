@@ -7,5 +7,6 @@ import "./page";
 import "./prompt";
 import "./editor";
 import "./conversations";
+import "./scrolling";
 import "./walkthrough";
 import "./windows";
