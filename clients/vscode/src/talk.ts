@@ -239,10 +239,10 @@ export async function exportText(parts: Parts, session?: string): Promise<void> 
 export async function init(parts: Parts): Promise<void> {
   const { created, skipped } = await parts.daemon.call("init", {});
   const said = [
-    ...(created.length > 0 ? [vscode.l10n.t("Made: {0}.", created.join(", "))] : []),
+    created.length > 0 ? vscode.l10n.t("Made: {0}.", created.join(", ")) : vscode.l10n.t("Nothing was made."),
     ...(skipped.length > 0 ? [vscode.l10n.t("Left as it was: {0}.", skipped.join(", "))] : []),
   ];
-  void vscode.window.showInformationMessage(said.join(" ") || vscode.l10n.t("Nothing was made."));
+  void vscode.window.showInformationMessage(said.join(" "));
 }
 
 /** What fills the model's context, part by part. */

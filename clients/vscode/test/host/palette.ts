@@ -166,6 +166,17 @@ describe("the palette", () => {
     rmSync(join(folder, "AGENTS.md"));
   });
 
+  it("init that is refused makes nothing, and says so", async () => {
+    const talking = await start([]);
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+    const began = run("init");
+    await talking.review();
+    await run("reject");
+    await began;
+    await person.hears(/^Nothing was made\./); // what was there before is named behind it
+    assert.ok(!existsSync(join(folder, "AGENTS.md")));
+  });
+
   it("context says what fills it", async () => {
     const talking = await start([done]);
     await talking.ask();
