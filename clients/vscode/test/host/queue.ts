@@ -18,6 +18,13 @@ interface Line {
   version?: number | null;
 }
 
+/** The answers to two proposals, and the second one's id. */
+interface Behind {
+  first: Promise<Answer>;
+  second: Promise<Answer>;
+  id: string;
+}
+
 let named = 0;
 
 /** A proposal of the daemon's kind: each row replaces the whole line `line`. */
@@ -63,6 +70,16 @@ describe("proposals in a queue", () => {
       .find(({ uri }) => uri.scheme === "llamagent-proposed" && uri.path.endsWith(file.name))
       ?.getText() ?? "nothing";
 
+  /** The first one is on the screen, the other one waits behind it. */
+  const behind = async (first: Line, other: Line): Promise<Behind> => {
+    const answer = receive(proposal(first));
+    await shows(first.file);
+    const params = proposal(other);
+    const answers = { first: answer, second: receive(params), id: idOf(params) };
+    await waits(2);
+    return answers;
+  };
+
   beforeEach(async () => {
     parts = await extensionParts();
   });
@@ -76,10 +93,7 @@ describe("proposals in a queue", () => {
 
   it("one is shown at a time, the next one on the text that the first one left", async () => {
     const file = new File("a\nb\nc\nd\ne\n");
-    const first = receive(proposal({ file, line: 0, text: "A" }));
-    await shows(file);
-    const second = receive(proposal({ file, line: 4, text: "E" }));
-    await waits(2);
+    const { first, second } = await behind({ file, line: 0, text: "A" }, { file, line: 4, text: "E" });
     assert.equal(reviewTabs().length, 1);
     await parts.reviews.accept();
     assert.deepEqual(await first, { applied: true });
@@ -111,12 +125,8 @@ describe("proposals in a queue", () => {
   it("one that was not shown yet can be accepted, and is answered", async () => {
     const one = new File("a\n");
     const two = new File("b\n");
-    const first = receive(proposal({ file: one, line: 0, text: "A" }));
-    await shows(one);
-    const params = proposal({ file: two, line: 0, text: "B" });
-    const second = receive(params);
-    await waits(2);
-    await parts.reviews.accept(idOf(params));
+    const { first, second, id } = await behind({ file: one, line: 0, text: "A" }, { file: two, line: 0, text: "B" });
+    await parts.reviews.accept(id);
     assert.deepEqual(await second, { applied: true });
     assert.equal(await two.text(), "B\n");
     await parts.reviews.reject();
@@ -127,13 +137,9 @@ describe("proposals in a queue", () => {
   it("one that was not shown yet is refused with the reason where it cannot be made any more", async () => {
     const one = new File("a\n");
     const two = new File("b\n");
-    const first = receive(proposal({ file: one, line: 0, text: "A" }));
-    await shows(one);
-    const params = proposal({ file: two, line: 0, text: "B" });
-    const second = receive(params);
-    await waits(2);
+    const { first, second, id } = await behind({ file: one, line: 0, text: "A" }, { file: two, line: 0, text: "B" });
     await type(two, 0, "typed ");
-    await parts.reviews.accept(idOf(params));
+    await parts.reviews.accept(id);
     const { applied, failureReason } = await second;
     assert.equal(applied, false);
     assert.match(failureReason ?? "", /stale/);
@@ -144,10 +150,7 @@ describe("proposals in a queue", () => {
 
   it("one whose lines were changed while it waited is refused without being shown", async () => {
     const file = new File("a\nb\n");
-    const first = receive(proposal({ file, line: 0, text: "A" }));
-    await shows(file);
-    const second = receive(proposal({ file, line: 0, text: "Ä" }));
-    await waits(2);
+    const { first, second } = await behind({ file, line: 0, text: "A" }, { file, line: 0, text: "Ä" });
     await parts.reviews.accept();
     await first;
     assert.match((await second).failureReason ?? "", /stale/);
@@ -156,10 +159,7 @@ describe("proposals in a queue", () => {
 
   it("one that only says what is there by now is refused with that reason", async () => {
     const file = new File("a\nb\n");
-    const first = receive(proposal({ file, line: 0, text: "A" }));
-    await shows(file);
-    const second = receive(proposal({ file, line: 0, text: "A" }));
-    await waits(2);
+    const { first, second } = await behind({ file, line: 0, text: "A" }, { file, line: 0, text: "A" });
     await parts.reviews.accept();
     await first;
     assert.match((await second).failureReason ?? "", /already/);
@@ -185,11 +185,7 @@ describe("proposals in a queue", () => {
   it("one whose file was removed meanwhile is answered with the reason", async () => {
     const one = new File("a\n");
     const two = new File("b\n");
-    const first = receive(proposal({ file: one, line: 0, text: "A" }));
-    await shows(one);
-    const params = proposal({ file: two, line: 0, text: "B" });
-    const second = receive(params);
-    await waits(2);
+    const { first, second } = await behind({ file: one, line: 0, text: "A" }, { file: two, line: 0, text: "B" });
     await vscode.workspace.fs.delete(two.uri);
     await until("the file to go", () => !existsSync(two.path));
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
