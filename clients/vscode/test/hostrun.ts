@@ -9,6 +9,7 @@ import { format } from "node:util";
 
 import type { Browser, Page } from "playwright-core";
 
+import { heaviest } from "./harness/heaviest";
 import { checkTools, EXTENSION } from "./harness/places";
 import { startBrowser, startCodeServer } from "./harness/server";
 import { ownTemporaryFolder } from "./harness/temporary";
@@ -73,7 +74,7 @@ async function run(browser: Browser, name: string, settings: Record<string, unkn
     });
     await page.goto(address(server.url, temporary("ws")));
     void grantTrust(page);
-    const code = await finished;
+    const code = name === PROFILE ? await profiled(page, finished) : await finished;
     if (code === 0 && !seen.summary) {
       throw new Error("the extension host ended before the tests did"); // as when it loses its window for too long
     }
@@ -82,6 +83,17 @@ async function run(browser: Browser, name: string, settings: Record<string, unkn
     await page.close();
     server.stop();
   }
+}
+
+/** VS Code's window is a process of its own: what it does meanwhile is told too. */
+async function profiled(page: Page, finished: Promise<number>): Promise<number> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Profiler.enable");
+  await devtools.send("Profiler.start");
+  const code = await finished;
+  const { profile } = await devtools.send("Profiler.stop");
+  console.log(["the window:", ...heaviest(profile)].join("\n"));
+  return code;
 }
 
 /** The person's click, once a test opened the editor of trust. */

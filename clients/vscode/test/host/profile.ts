@@ -5,6 +5,7 @@ import { Session } from "node:inspector/promises";
 import * as vscode from "vscode";
 
 import { call } from "../harness/fakes";
+import { heaviest } from "../harness/heaviest";
 import { until } from "../harness/waiting";
 import { Conversation, File, reviewTabs } from "./agent";
 
@@ -41,32 +42,10 @@ describe("a big file", () => {
       const lines = marks.map(
         ([name, at], index) => `${name}: +${String(Math.round(at - (marks[index - 1]?.[1] ?? at)))} ms`,
       );
-      console.log([...lines, ...ours(profile)].join("\n"));
+      console.log([...lines, ...heaviest(profile)].join("\n"));
     } finally {
       session.disconnect();
       await talk.stop();
     }
   });
 });
-
-interface Profile {
-  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
-  samples?: number[] | undefined;
-  timeDeltas?: number[] | undefined;
-}
-
-/** The functions with the most time of their own, in ms; those of the extension are marked. */
-function ours({ nodes, samples = [], timeDeltas = [] }: Profile): string[] {
-  const times = new Map<string, number>();
-  const byId = new Map(nodes.map((node) => [node.id, node.callFrame]));
-  samples.forEach((id, index) => {
-    const { functionName, url, lineNumber } = byId.get(id) ?? { functionName: "?", url: "", lineNumber: 0 };
-    const place = url.includes("vscode/dist/extension.js") ? "OURS " : "";
-    const name = `${place}${functionName || "(anonymous)"} ${url.split("/").slice(-2).join("/")}:${String(lineNumber)}`;
-    times.set(name, (times.get(name) ?? 0) + (timeDeltas[index] ?? 0) / 1000);
-  });
-  return [...times]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, 25)
-    .map(([name, time]) => `${time.toFixed(0).padStart(6)} ms  ${name}`);
-}
