@@ -54,6 +54,7 @@ async function pictures(at: Window, shot: (what: string, only?: Locator) => Prom
   await at.quickInput.fill("The first minute with llamagent");
   await at.quickRow("The first minute with llamagent").click();
   await at.page.locator(".getting-started-step .complete").first().waitFor();
+  await at.page.waitForTimeout(1500); // its right side is a page of its own
   await shot("walkthrough");
   await at.page.locator(".tabs-container .tab.active .tab-actions a.action-label").click();
   await at.ask("Make invoice shorter, then check that it compiles.");
@@ -94,7 +95,7 @@ async function main(folder: string, width: number, only?: string): Promise<void>
     if (only !== undefined && only !== name) {
       continue;
     }
-    const settings = { "workbench.colorTheme": theme };
+    const settings = { "workbench.colorTheme": theme, "llamagent.think": true };
     const files = { "billing/app.py": APP, "billing/rates.py": LONG };
     const window = await stage.open({ files, replies: REPLIES, settings, width });
     const shot = (what: string, only?: Locator): Promise<unknown> =>
