@@ -175,7 +175,7 @@ export class Prompt {
       event.preventDefault();
     } else if (event.key === "Escape") {
       this.unlist(); // it may be on its way
-    } else if (event.key === "Enter" && !event.shiftKey) {
+    } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       this.submit({ steer: false });
     } else if (event.key === "ArrowUp" && this.text.selectionEnd === 0) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 
 import { call } from "../harness/fakes";
 import { EXTENSION } from "../harness/places";
+import { until } from "../harness/waiting";
 import type { Window } from "../harness/window";
 import { CODE, done, edit, scene, stage } from "./shared";
 
@@ -83,6 +84,21 @@ describe("the panel's page", () => {
     await step.locator(".part.tool").waitFor();
     assert.deepEqual(await step.locator(".who").allInnerTexts(), ["model", "harness", "tool"]);
     assert.match(await step.locator(".part.tool").innerText(), /def invoice/);
+  });
+
+  it("puts the code of an answer into the file in front, or into a new one", async () => {
+    const content = "Look:\n\n```python\nanswer = 42\n```\n";
+    const at = await scene({ files: { "into.py": "" }, replies: [{ content }] });
+    await at.ask("What is it?");
+    await at.button("Ask again").waitFor();
+    await at.openFile("into.py");
+    await at.button("Insert").click();
+    await until("the code in the file", async () => (await at.editorText()).includes("answer = 42"));
+    await at.command("View: Revert and Close Editor");
+    await at.button("Open as a file").click();
+    await until("the code in a new file", async () => (await at.editorText()).includes("answer = 42"));
+    assert.equal(at.read("into.py"), "");
+    await at.command("View: Revert and Close Editor");
   });
 
   it("has no serious fault that axe finds, and all the colours that its style names, in each theme", async () => {

@@ -3,7 +3,7 @@
 import * as assert from "node:assert/strict";
 
 import { until } from "../harness/waiting";
-import { CODE, scene } from "./shared";
+import { CODE, done, scene } from "./shared";
 
 describe("the prompt", () => {
   it("completes a file by the keyboard, and Enter takes the choice before it sends", async () => {
@@ -94,5 +94,33 @@ describe("the prompt", () => {
     await chosen.click();
     await at.quickRow("qwen3.5:4b").click();
     await at.panel.getByRole("button", { name: "Model: qwen3.5:4b. Choose another" }).waitFor();
+  });
+
+  it("brings back by the arrows what was asked before", async () => {
+    const at = await scene({ replies: [done, done] });
+    for (const text of ["The older ask.", "The newer ask."]) {
+      await at.ask(text);
+      await at.button("Ask again").first().waitFor();
+    }
+    await at.prompt.press("ArrowUp");
+    assert.equal(await at.prompt.inputValue(), "The newer ask.");
+    await at.prompt.press("ArrowUp");
+    assert.equal(await at.prompt.inputValue(), "The older ask.");
+    await at.prompt.press("End");
+    await at.prompt.press("ArrowDown");
+    assert.equal(await at.prompt.inputValue(), "The newer ask.");
+  });
+
+  it("queues what is asked while a turn runs, and takes it back", async () => {
+    const at = await scene({ replies: [{ content: "one two three four", hold_after: 3 }] });
+    await at.ask("Talk.");
+    await at.shows("one two three");
+    await at.prompt.fill("And then this.");
+    await at.button("Queue").click();
+    await at.panel.getByRole("list", { name: "Waiting asks" }).getByText("And then this.").waitFor();
+    await at.button("Remove And then this.").click();
+    await at.panel.getByText("And then this.").waitFor({ state: "detached" });
+    await at.button("Stop").click();
+    await at.shows("cancelled");
   });
 });

@@ -82,4 +82,33 @@ describe("what waits for a yes", () => {
     await at.shows("All done.");
     assert.equal(at.read("made.txt").trim(), "made");
   });
+
+  it("is accepted and rejected by the keyboard", async () => {
+    const at = await scene({
+      files: { "keys.py": CODE },
+      replies: [edit("keys.py", "total = 0", "total = 1"), edit("keys.py", "total = 1", "total = 2"), done],
+    });
+    await at.ask("Twice.");
+    await at.reviewTab.waitFor();
+    await at.prompt.fill("a draft");
+    await at.prompt.press("Control+Alt+Enter");
+    await at.panel.locator(".card.accepted").waitFor();
+    assert.equal(await at.prompt.inputValue(), "a draft");
+    await at.prompt.fill("");
+    await at.button("Accept").waitFor();
+    await at.page.keyboard.press("Control+Alt+Backspace");
+    await at.panel.locator(".card.rejected").waitFor();
+    await at.shows("All done.");
+    assert.equal(at.read("keys.py"), CODE.replace("total = 0", "total = 1"));
+  });
+
+  it("is accepted by the status bar's list", async () => {
+    const at = await scene({ files: { "bar.py": CODE }, replies: [edit("bar.py", "total = 0", "total = 1"), done] });
+    await at.ask("Count from one.");
+    await at.reviewTab.waitFor();
+    await at.statusItem.filter({ hasText: "Review the edit" }).click();
+    await at.quickRow("Accept").click();
+    await at.shows("All done.");
+    assert.equal(at.read("bar.py"), CODE.replace("total = 0", "total = 1"));
+  });
 });
