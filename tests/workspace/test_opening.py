@@ -49,6 +49,14 @@ class TestBothWays:
         assert "SECRET" not in str(disk.read(place, 100))
         assert not isinstance(disk.read(place, 100), disk.DiskText)
 
+    @pytest.mark.parametrize("parts", [("..", "outside.txt"), ("a", "../../outside.txt"), ("a/../..", "outside.txt")])
+    def test_names_that_lead_elsewhere_are_not_followed(self, parts: tuple[str, ...], tmp_path: Path) -> None:
+        project = Project(tmp_path)
+        project.write("a/b.txt", "inside")
+        (project.parent / "outside.txt").write_text("SECRET")
+        with pytest.raises(opening.NotOrdinary), opening.open_file(project.root, parts):
+            pass
+
     def test_a_pipe_that_took_the_place_of_the_file_is_not_waited_for(self, tmp_path: Path) -> None:
         project = Project(tmp_path)
         file = project.write("file.txt", "inside")

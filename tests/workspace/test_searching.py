@@ -1,6 +1,7 @@
 """Listing and searching: the same with ripgrep and with our own program, open documents laid over the disk."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -329,6 +330,88 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+# --- What a program says that is not so (any more) --------------------------------------------------------------------
+
+
+def _says(*found: tuple[str, int, str]) -> str:
+    """The code of a program that reports these lines (path, number, text), each in a file of its own."""
+    lines = []
+    for path, number, text in found:
+        data = {"path": {"text": path}, "lines": {"text": text}, "line_number": number, "submatches": [{"start": 0}]}
+        lines += [{"type": "begin"}, {"type": "match", "data": data}, {"type": "end", "data": {}}]
+    whole = "".join(json.dumps(line) + "\n" for line in [*lines, {"type": "summary"}])
+    return f"print({whole!r}, end='')"
+
+
+@unix
+async def test_a_line_that_a_program_read_outside_the_workspace_is_no_hit(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("SECRET\n")
+    said = _says(
+        ("./d/a.txt", 1, "SECRET\n"),  # by now a link
+        ("./real/a.txt", 1, "SECRET\n"),  # was a link then
+        ("./file.txt", 1, "SECRET\n"),
+        ("../outside/a.txt", 1, "SECRET\n"),
+        (f"{outside}/a.txt", 1, "SECRET\n"),
+        ("./real/b.txt", 1, "\n"),
+        ("./real/a.txt", 1, "needle\n"),
+        ("./real/a.txt", 2, "needle\n"),
+        ("./real/a.txt", 0, "needle\n"),
+    )
+    project = Project(tmp_path / "p").searched_by(Scripted(said))
+    project.write("real/a.txt", "needle\n")
+    (project.root / "d").symlink_to(outside)
+    (project.root / "file.txt").symlink_to(outside / "a.txt")
+    assert await hits(project, "x") == ["real/a.txt:1:needle"]
+
+
+@unix
+async def test_no_line_from_outside_is_found_while_a_folder_becomes_a_link_and_back(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("x SECRET\n")
+    rg = find_engine("")
+    assert isinstance(rg, Ripgrep)
+    # The link is there just while the program works, as if its maker had been lucky.
+    swaps = (
+        "import os, subprocess, sys; os.rename('d', 'kept'); os.symlink('../../outside', 'd');"
+        "subprocess.run(sys.argv[1:], check=False); os.unlink('d'); os.rename('kept', 'd')"
+    )
+
+    class Lucky:
+        def files(self, base: str) -> list[str]:
+            return [sys.executable, "-I", "-S", "-c", swaps, *rg.files(base)]
+
+        def search(self, query: Query, base: str) -> list[str]:
+            return [sys.executable, "-I", "-S", "-c", swaps, *rg.search(query, base)]
+
+    project = Project(tmp_path / "p").searched_by(Lucky())
+    project.write("d/a.txt", "x inside\n")
+    assert await hits(project, "x ", "d") == []
+
+
+async def test_lines_in_any_encoding_and_with_any_end_are_found_as_they_stand(project: Project) -> None:
+    project.write("bom.txt", b"\xef\xbb\xbfone needle\r\n")
+    project.write("latin.txt", b"\xe9 needle \xe9\r\nend")
+    project.write("mac.txt", b"one\rneedle\rtwo")
+    project.write("last.txt", b"x\n\nneedle")
+    found = await hits(project, "needle")
+    assert found == [
+        "bom.txt:1:one needle", "last.txt:3:needle", "latin.txt:1:\udce9 needle \udce9", "mac.txt:1:one\rneedle\rtwo",
+    ]  # fmt: skip
+
+
+async def test_ripgrep_finds_lines_of_files_in_utf_16(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for name, mark, encoding in (("be", b"\xfe\xff", "utf-16-be"), ("le", b"\xff\xfe", "utf-16-le")):
+        project.write(f"{name}.txt", mark + "one\r\nn\u00e9edle \U0001f600\r\n".encode(encoding))
+    assert await hits(project, "n\u00e9edle") == [
+        "be.txt:2:n\u00e9edle \U0001f600",
+        "le.txt:2:n\u00e9edle \U0001f600",
+    ]
 
 
 # --- Large files -----------------------------------------------------------------------------------------------------

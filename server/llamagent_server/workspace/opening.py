@@ -26,6 +26,7 @@ class NotOrdinary(OSError):
 @contextmanager
 def open_file(root: Path, parts: Sequence[str]) -> Iterator[int]:
     """A descriptor of the ordinary file `parts` below `root`. Raises OSError."""
+    _refuse_paths(parts)
     fd = _open_by_descriptor(root, parts) if BY_DESCRIPTOR else _open_by_path(root, parts)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -57,6 +58,7 @@ def _open_by_path(root: Path, parts: Sequence[str]) -> int:
 @contextmanager
 def open_folder(root: Path, parts: Sequence[str]) -> Iterator[int]:
     """A descriptor of the folder `parts` below `root`; only where BY_DESCRIPTOR. Raises OSError."""
+    _refuse_paths(parts)
     fd = os.open(root, _FOLDER)
     try:
         for part in parts:
@@ -66,6 +68,12 @@ def open_folder(root: Path, parts: Sequence[str]) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def _refuse_paths(parts: Sequence[str]) -> None:
+    """Each part is a name: what leads elsewhere by itself is not opened."""
+    if any(part == ".." or Path(part).name != part for part in parts):
+        raise NotOrdinary("it leads elsewhere")
 
 
 def open_listed(folder: int, name: str) -> int:

@@ -11,10 +11,11 @@ from llamagent_server.workspace import disk, guarded, searching, snapshots
 from llamagent_server.workspace.buffers import Buffers
 from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, resolve
 from llamagent_server.workspace.confinement import unique_names as named
+from llamagent_server.workspace.confirming import Parts
 from llamagent_server.workspace.decoding import Part
 from llamagent_server.workspace.engines import Engine, find_engine
 from llamagent_server.workspace.freshness import Freshness, Seen, same_text
-from llamagent_server.workspace.searching import Parts, Scope
+from llamagent_server.workspace.searching import Scope
 from llamagent_server.workspace.snapshots import NewFile, Snapshot, Source, View
 
 

@@ -3,21 +3,19 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from llamagent_server.core.messages import Json
 from llamagent_server.core.secrets import secret
 from llamagent_server.processes.reading import read_lines
 from llamagent_server.processes.threads import Cancel
+from llamagent_server.workspace.confirming import Parts, lines_of
 from llamagent_server.workspace.engines import Engine, Query, without_dot
 from llamagent_server.workspace.found import text_field
 from llamagent_server.workspace.ignore import SKIPPED, Ignore
 from llamagent_server.workspace.opening import open_file
-
-Parts: TypeAlias = tuple[str, ...]
 
 MAX_FILES = 200_000
 MAX_HITS = 2_000
@@ -132,7 +130,7 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
             return None
         return None if parts in scope.overlay or kept.leaves_out(parts) else parts
 
-    collector = _Collector(name, found)
+    collector = _Collector(name, found, lambda parts, numbers: lines_of(scope.root, parts, numbers))
     status = _run(engine.search(query, "/".join(scope.base) or "."), scope, b"", b"\n", collector.take, cancel)
     if status is None:
         stopped = f"stopped after {MAX_HITS} hits" if len(found) >= MAX_HITS else "stopped, it took too long"
@@ -146,12 +144,21 @@ def _always(parts: Parts) -> Callable[[str], Parts | None]:
 
 
 class _Collector:
-    """Takes the JSON lines of a search. A file's hits count once the file was read to its end and was no binary one."""
+    """Takes the JSON lines of a search. A file's hits count once the file was read to its end and was no binary one.
 
-    def __init__(self, name: Callable[[str], Parts | None], found: list[Hit]) -> None:
+    `look_again` gives those of the numbered lines that a file has: a hit of another line is none. None: all count.
+    """
+
+    def __init__(
+        self,
+        name: Callable[[str], Parts | None],
+        found: list[Hit],
+        look_again: Callable[[Parts, Collection[int]], Mapping[int, str]] | None = None,
+    ) -> None:
         self._name = name
         self._found = found
-        self._current: list[Hit] = []
+        self._look_again = look_again
+        self._current: list[tuple[Hit, int]] = []  # and where in the line the match begins, in bytes
         self.summed_up = False
 
     def take(self, lines: list[bytes]) -> bool:
@@ -166,24 +173,42 @@ class _Collector:
             case "match":
                 parts = self._name(text_field(data["path"]))
                 if parts is not None:
-                    self._current.append(Hit(parts, data["line_number"], _cut(data)))
+                    start = _match_start(data)
+                    text = _cut(text_field(data.get("lines")), start)
+                    self._current.append((Hit(parts, data["line_number"], text), start))
             case "end":
                 if data.get("binary_offset") is None:
-                    self._found.extend(self._current)
+                    self._found.extend(self._confirmed())
+                self._current = []
             case "summary":
                 self.summed_up = True
         return len(self._found) < MAX_HITS
 
+    def _confirmed(self) -> list[Hit]:
+        if self._look_again is None or not self._current:
+            return [hit for hit, _ in self._current]
+        parts = self._current[0][0].parts
+        there = self._look_again(parts, [hit.number for hit, _ in self._current])
+        return [
+            hit
+            for hit, start in self._current
+            if hit.parts == parts and hit.number in there and _cut(there[hit.number], start) == hit.text
+        ]
 
-def _cut(data: Mapping[str, Json]) -> str:
-    line = text_field(data.get("lines")).rstrip("\r\n")
-    if len(line) <= _SHOWN_CHARS:
-        return line
+
+def _match_start(data: Mapping[str, Json]) -> int:
     spots = data.get("submatches")
     first = spots[0] if isinstance(spots, list) and spots else None
     at = first.get("start") if isinstance(first, dict) else 0
+    return at if isinstance(at, int) else 0
+
+
+def _cut(line: str, match_start: int) -> str:
+    line = line.rstrip("\r\n")
+    if len(line) <= _SHOWN_CHARS:
+        return line
     # The program counts bytes; near enough for a window around the match.
-    start = max(0, (at if isinstance(at, int) else 0) - _SHOWN_CHARS // 3)
+    start = max(0, match_start - _SHOWN_CHARS // 3)
     start = min(start, len(line) - _SHOWN_CHARS)
     end = start + _SHOWN_CHARS
     return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"

@@ -190,7 +190,8 @@ def _report(name: bytes, data: bytes, pattern: "re.Pattern[str]") -> None:
         start = len(line[: match.start()].encode("utf-8", "replace"))
         where: Json = [{"start": start}]
         _tell(
-            "match", {"path": as_text_field(name), "lines": {"text": line}, "line_number": number, "submatches": where}
+            "match",
+            {"path": as_text_field(name), "lines": as_text_field(raw), "line_number": number, "submatches": where},
         )
         if hits == MAX_HITS_PER_FILE:
             break
