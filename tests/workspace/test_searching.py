@@ -3,18 +3,16 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search
-from llamagent_server.workspace.engines import Engine, Query, Ripgrep, Walker, find_engine
+from llamagent_server.workspace.engines import Engine, Ripgrep, Walker, find_engine
 from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE
 from llamagent_server.workspace.searching import MAX_HITS
-from tests.workspace.projects import Project
+from tests.workspace.projects import Project, Scripted, Swapping
 
 unix = pytest.mark.skipif(os.name == "nt", reason="only on Unix")
 
@@ -276,19 +274,6 @@ async def test_a_path_that_leads_nowhere_is_a_problem(project: Project) -> None:
 # --- The programs ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Scripted:
-    """A search program that does what a line of Python says."""
-
-    code: str
-
-    def files(self, base: str) -> list[str]:
-        return [sys.executable, "-I", "-S", "-c", self.code, base]
-
-    def search(self, query: Query, base: str) -> list[str]:  # noqa: ARG002
-        return self.files(base)
-
-
 @unix
 async def test_a_cancelled_search_kills_its_program(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
@@ -373,22 +358,7 @@ async def test_no_line_from_outside_is_found_while_a_folder_becomes_a_link_and_b
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.txt").write_text("x SECRET\n")
-    rg = find_engine("")
-    assert isinstance(rg, Ripgrep)
-    # The link is there just while the program works, as if its maker had been lucky.
-    swaps = (
-        "import os, subprocess, sys; os.rename('d', 'kept'); os.symlink('../../outside', 'd');"
-        "subprocess.run(sys.argv[1:], check=False); os.unlink('d'); os.rename('kept', 'd')"
-    )
-
-    class Lucky:
-        def files(self, base: str) -> list[str]:
-            return [sys.executable, "-I", "-S", "-c", swaps, *rg.files(base)]
-
-        def search(self, query: Query, base: str) -> list[str]:
-            return [sys.executable, "-I", "-S", "-c", swaps, *rg.search(query, base)]
-
-    project = Project(tmp_path / "p").searched_by(Lucky())
+    project = Project(tmp_path / "p").searched_by(Swapping("d", outside))
     project.write("d/a.txt", "x inside\n")
     assert await hits(project, "x ", "d") == []
 

@@ -11,8 +11,8 @@ from llamagent_server.agent.session import Session
 from llamagent_server.core.diffs import split_lines
 from llamagent_server.core.mentions import Mention, mentions
 from llamagent_server.core.messages import SystemMessage, UserMessage
-from llamagent_server.tools.folding import folded
-from llamagent_server.workspace import PathProblem, ProblemKind, ProjectWorkspace
+from llamagent_server.tools.listed import listed
+from llamagent_server.workspace import Listing, PathProblem, ProblemKind, ProjectWorkspace
 
 # Why the model may not see what is at a path, None where it may; it may ask the person.
 MayNotSee: TypeAlias = Callable[[str], Awaitable[str | None]]
@@ -59,7 +59,7 @@ async def _read(mention: Mention, workspace: ProjectWorkspace, may_not_see: MayN
     if mention.first is None:
         listing = await workspace.list(mention.path)
         if not isinstance(listing, PathProblem):
-            return _folder(listing.path, listing.files, complete=listing.complete)
+            return await _folder(listing, workspace)
     near = await workspace.alike(mention.path) if snapshot.kind is ProblemKind.MISSING else ()
     hint = f" Did you mean {', '.join(f'@{path}' for path in near)}?" if near else ""
     return Unread(f"{mention.written} was not read: {snapshot.message}{hint}")
@@ -84,10 +84,10 @@ async def _part(mention: Mention, workspace: ProjectWorkspace) -> Attachment | U
     return Attachment(mention.path, part.text, first_line=first)
 
 
-def _folder(path: str, files: Sequence[str], *, complete: bool) -> Attachment:
-    lines, left_out = folded(files, FOLDER_CHARS)
-    note = "" if complete and not left_out else "\n[not all are listed; list_files shows more]"
-    return Attachment(f"{path}/ (its files)", "\n".join(lines) + note)
+async def _folder(listing: Listing, workspace: ProjectWorkspace) -> Attachment:
+    lines, left_out = await listed(workspace, listing, FOLDER_CHARS)
+    note = "" if listing.complete and not left_out else "\n[not all are listed; list_files shows more]"
+    return Attachment(f"{listing.path}/ (its files)", "\n".join(lines) + note)
 
 
 def attached_room(session: Session, num_ctx: int, told: str, attachments: Sequence[Attachment]) -> int:

@@ -26,21 +26,31 @@ class _Folder:
         return sum(len(name) + 1 for name in names)
 
 
-def folded(paths: Sequence[str], room: int) -> tuple[list[str], bool]:
-    """Lines for sorted `paths` in about `room` characters, and whether anything was left out."""
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Lines, each with the path of the file or folder that it names. `more` is a last line where some do not fit, else
+    empty; `left_out`: not every file has a line."""
+
+    rows: tuple[tuple[str, str], ...]
+    left_out: bool
+    more: str = ""
+
+
+def folded(paths: Sequence[str], room: int) -> Folded:
+    """Sorted `paths` in about `room` characters."""
     if sum(map(len, paths)) + len(paths) <= room:  # an escape only makes it longer
-        flat = [shown(path) for path in paths]
-        if sum(len(line) + 1 for line in flat) <= room:
-            return flat, False
+        flat = tuple([(shown(path), path) for path in paths])
+        if sum(len(line) + 1 for line, _ in flat) <= room:
+            return Folded(flat, left_out=False)
     top = _tree(paths)
     _open(top, room)
-    lines = list(_lines(top))
+    rows = tuple(_rows(top))
     length = 0
-    for index, line in enumerate(lines):
+    for index, (line, _) in enumerate(rows):
         length += len(line) + 1
         if length > room:
-            return [*lines[:index], f"[... and {len(lines) - index:,} more]"], True
-    return lines, True
+            return Folded(rows[:index], left_out=True, more=f"[... and {len(rows) - index:,} more]")
+    return Folded(rows, left_out=True)
 
 
 def _tree(paths: Sequence[str]) -> _Folder:
@@ -76,15 +86,15 @@ def _open(top: _Folder, room: int) -> None:
             pending.extend(folder.folders.values())
 
 
-def _lines(top: _Folder) -> Iterator[str]:
+def _rows(top: _Folder) -> Iterator[tuple[str, str]]:
     """Not by recursion: a folder may lie below more of them than that goes."""
     pending: list[_Folder | list[str]] = [top]
     while pending:
         item = pending.pop()
         if isinstance(item, list):
-            yield from map(shown, item)
+            yield from ((shown(path), path) for path in item)
         elif item.is_open:
             pending.append(item.files)
             pending.extend(reversed(item.folders.values()))
         else:
-            yield item.folded
+            yield item.folded, item.path

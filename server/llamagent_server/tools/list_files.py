@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from llamagent_server.agent.ports import ToolContext, ToolKind, ToolResult
 from llamagent_server.core.messages import JsonObject
 from llamagent_server.core.unseen import shown
-from llamagent_server.processes.threads import off_loop
-from llamagent_server.tools.folding import folded
+from llamagent_server.tools.listed import listed
 from llamagent_server.tools.specs import problem, room_for, tool_spec
 from llamagent_server.workspace import PathProblem, ProjectWorkspace
 
@@ -25,11 +24,10 @@ class ListFiles:
         listing = await self.workspace.list(path)
         if isinstance(listing, PathProblem):
             return await problem(listing, path, self.workspace)
-        if not listing.files:
+        room = max(_NOTES, room_for(context, "\n".join(listing.files[:_SAMPLE])) - _NOTES)
+        lines, left_out = await listed(self.workspace, listing, room)
+        if not lines:
             return ToolResult(True, f"{shown(listing.path)}: no files (ignored ones are not listed).")
-        files = listing.files
-        room = max(_NOTES, room_for(context, "\n".join(files[:_SAMPLE])) - _NOTES)
-        lines, left_out = await off_loop(lambda _: folded(files, room))
         if left_out:
             lines.append("[A folder with a count is not shown whole: list_files with its path shows more.]")
         if not listing.complete:

@@ -7,7 +7,7 @@ from pathlib import Path
 from llamagent_server.core.unseen import shown
 from llamagent_server.processes.box import Reach
 from llamagent_server.processes.threads import Cancel, off_loop
-from llamagent_server.workspace import disk, guarded, searching, snapshots
+from llamagent_server.workspace import confirming, disk, guarded, searching, snapshots
 from llamagent_server.workspace.buffers import Buffers
 from llamagent_server.workspace.confinement import Folder, PathProblem, ProblemKind, Purpose, Resolved, resolve
 from llamagent_server.workspace.confinement import unique_names as named
@@ -17,6 +17,8 @@ from llamagent_server.workspace.engines import Engine, find_engine
 from llamagent_server.workspace.freshness import Freshness, Seen, same_text
 from llamagent_server.workspace.searching import Scope
 from llamagent_server.workspace.snapshots import NewFile, Snapshot, Source, View
+
+_MOST_ALIKE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +158,19 @@ class ProjectWorkspace:
         view = self._view()
         return await off_loop(lambda cancel: self._list(view, path, cancel))
 
+    async def absent(self, listing: Listing, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths`, files of `listing` or folders that hold such, that are not there: its program may have been
+        led out of the workspace, or they are gone."""
+        view = self._view()
+        return await off_loop(lambda _: _absent(view, listing.path, paths))
+
     async def search(self, pattern: str, path: str) -> Search | PathProblem:
         """The lines that match `pattern` below a folder, or in a file."""
         view = self._view()
         return await off_loop(lambda cancel: self._search(view, pattern, path, cancel))
 
     async def alike(self, path: str) -> tuple[str, ...]:
-        """Up to three files with the name that `path` ends with, for somebody who has the folder wrong."""
+        """A few files with the name that `path` ends with, for somebody who has the folder wrong."""
         name = path.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
         view = self._view()
         return await off_loop(lambda cancel: self._alike(view, name, cancel)) if name else ()
@@ -204,8 +212,10 @@ class ProjectWorkspace:
         for top in [f"{folder.name}/" for folder in view.folders] if len(view.folders) > 1 else ["."]:
             listing = self._list(view, top, cancel)
             if isinstance(listing, Listing):
-                found += [file for file in listing.files if file.rpartition("/")[2].casefold() == name]
-        return tuple(found[:3])
+                alike = [file for file in listing.files if file.rpartition("/")[2].casefold() == name][:_MOST_ALIKE]
+                absent = _absent(view, listing.path, alike)
+                found += [file for file in alike if file not in absent]
+        return tuple(found[:_MOST_ALIKE])
 
     def _search(self, view: View, pattern: str, path: str, cancel: Cancel) -> Search | PathProblem:
         places = self._places(view, path)
@@ -251,6 +261,25 @@ class ProjectWorkspace:
 
 def _is_top(path: str) -> bool:
     return path.strip().rstrip("/") in ("", ".")
+
+
+def _absent(view: View, folder: str, paths: Sequence[str]) -> frozenset[str]:
+    """As `ProjectWorkspace.absent`, of the listing of `folder`."""
+    if len(view.folders) != 1 and _is_top(folder):
+        return frozenset()  # the folders themselves
+    place = resolve(folder, Purpose.LIST, view.folders)
+    if isinstance(place, PathProblem):
+        return frozenset(paths)
+    absent = confirming.absent(place.root, [tuple(path.removeprefix(place.prefix).split("/")) for path in paths])
+    if not absent:
+        return frozenset()
+    below = (real.relative_to(place.root).parts for real, _ in view.files() if place.root in real.parents)
+    opened = [*snapshots.names_without_folder(view), *map(place.below, below)]
+    return frozenset(
+        path
+        for path in map(place.below, absent)
+        if not any(name == path or name.startswith(f"{path}/") for name in opened)
+    )
 
 
 def _no_engine(error: OSError) -> PathProblem:
