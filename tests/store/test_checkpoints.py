@@ -49,6 +49,27 @@ async def test_a_line_that_was_cut_off_harms_no_other(tmp_path: Path) -> None:
     assert await kept.turns("s1") == ("turn-1", "turn-3")
 
 
+async def test_a_kept_file_that_is_a_hard_link_to_one_elsewhere_is_replaced_and_not_written_into(
+    tmp_path: Path,
+) -> None:
+    kept = FileCheckpoints(tmp_path)
+    await kept.remember("s1", "turn-1", (one("a" * 100, "b" * 100),))
+    (rows,) = places.user_folder().rglob("s1.jsonl")
+    elsewhere = [tmp_path / "rows"]
+    elsewhere[0].hardlink_to(rows)
+    for path in places.user_folder().joinpath("checkpoints/texts").iterdir():
+        elsewhere.append(tmp_path / path.name)
+        elsewhere[-1].write_text("theirs")
+        path.unlink()
+        path.hardlink_to(elsewhere[-1])
+    before = [path.read_bytes() for path in elsewhere]
+    assert len(before) == 3
+    assert await kept.remember("s1", "turn-2", (one("a" * 100, "b" * 100),)) is None
+    assert [path.read_bytes() for path in elsewhere] == before
+    assert await FileCheckpoints(tmp_path).turns("s1") == ("turn-1", "turn-2")
+    assert await FileCheckpoints(tmp_path).of("s1", ("turn-2",)) == (one("a" * 100, "b" * 100),)
+
+
 async def test_the_oldest_go_first_and_it_is_said(tmp_path: Path) -> None:
     kept = FileCheckpoints(tmp_path, limit=10_000)
     for number in range(3):

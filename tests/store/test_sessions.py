@@ -211,6 +211,24 @@ def test_a_conversation_is_opened_and_gone_on_with(project: Path) -> None:
     assert messages == (UserMessage("hello"), AssistantMessage("hi"), UserMessage("again"))
 
 
+def test_a_conversation_that_is_a_hard_link_to_a_file_elsewhere_is_gone_on_with_in_a_copy(
+    project: Path, tmp_path: Path
+) -> None:
+    session = stored(trusting(project), "one", "two")
+    (file,) = (project / ".llamagent/sessions").glob("*.jsonl")
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    elsewhere.hardlink_to(file)
+    before = elsewhere.read_bytes()
+    store = trusting(project)
+    goes_on = store.open(session)
+    assert file.samefile(elsewhere)  # who only looks changes nothing
+    converse(goes_on.journal, "three", "four")
+    goes_on.journal.close()
+    assert elsewhere.read_bytes() == before
+    assert file.read_bytes().startswith(before) and [path.name for path in file.parent.iterdir()] == [file.name]
+    assert len(replay(opened_once(trusting(project), session).records).messages) == 4
+
+
 @pytest.mark.parametrize("session", NOT_IDS)
 def test_an_id_is_never_a_path(project: Path, session: str) -> None:
     (project / "x.jsonl").write_text("{}\n")

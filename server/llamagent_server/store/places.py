@@ -1,4 +1,4 @@
-"""Our own folders, the user's and a project's, and writing there: whole, private, and through no link."""
+"""Our own folders, the user's and a project's, writing there: whole, private, and through no link, also no hard one."""
 
 import contextlib
 import hashlib
@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -141,8 +142,15 @@ def create(place: Place, name: str, data: bytes = b"", *, mode: int = PRIVATE_FI
 
 
 def append(place: Place, name: str, data: bytes) -> int:
-    """Add `data` to a file that is there, in one write; returns how many bytes were taken. Raises OSError."""
+    """Add `data` to a file that is there, in one write; returns how many bytes were taken. Raises OSError.
+
+    Where the file has another name elsewhere, too (a hard link), a copy takes its place here before.
+    """
     fd = _open(place, name, os.O_WRONLY | os.O_APPEND)
+    if _is_elsewhere(fd):
+        os.close(fd)
+        write_whole(place, name, read(place, name, sys.maxsize))
+        fd = _open(place, name, os.O_WRONLY | os.O_APPEND)
     try:
         return os.write(fd, data)
     finally:
@@ -195,6 +203,10 @@ def write_same(place: Place, name: str, data: bytes) -> None:
     new one it is too short, and its reader must notice. Raises OSError.
     """
     fd = _open(place, name, os.O_WRONLY | os.O_CREAT)
+    if _is_elsewhere(fd):
+        os.close(fd)
+        write_whole(place, name, data)
+        return
     try:
         _write_all(fd, data)
         os.ftruncate(fd, len(data))
@@ -206,6 +218,11 @@ def write_same(place: Place, name: str, data: bytes) -> None:
         raise
     finally:
         os.close(fd)
+
+
+def _is_elsewhere(fd: int) -> bool:
+    """Whether the file has another name, so that what is written here would be written there."""
+    return os.fstat(fd).st_nlink > 1
 
 
 def _write_all(fd: int, data: bytes) -> None:
