@@ -10,9 +10,10 @@ from llamagent_server.agent.context import Meter
 from llamagent_server.agent.ports import ToolKind
 from llamagent_server.processes.child import Ending
 from llamagent_server.processes.commands import Ran, Shelter
+from llamagent_server.workspace import searching
 from llamagent_server.workspace.found import MAX_HITS_PER_FILE
 from tests.tools.doubles import Bench
-from tests.workspace.projects import Project
+from tests.workspace.projects import Project, Scripted
 
 
 @pytest.fixture
@@ -182,6 +183,16 @@ async def test_a_pattern_for_no_line_is_refused(bench: Bench, pattern: str) -> N
 async def test_no_hit_is_an_answer(bench: Bench) -> None:
     result = await bench.result("search_text", pattern="nothing")
     assert (result.ok, result.content) == (True, "No line matches 'nothing'.")
+
+
+async def test_a_search_that_took_too_long_says_so_also_where_it_found_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "MAX_SECONDS", 0.3)
+    bench.project.searched_by(Scripted("import time; time.sleep(600)"))
+    result = await bench.result("search_text", pattern="x")
+    assert result.content.split("\n")[1] == "[The search was stopped, it took too long; there may be more.]"
+    assert result.truncated
 
 
 # --- write_file, edit_file -------------------------------------------------------------------------------------------

@@ -3,13 +3,15 @@
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search
-from llamagent_server.workspace.engines import Engine, Ripgrep, Walker, find_engine
+from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search, searching
+from llamagent_server.workspace.engines import Engine, Query, Ripgrep, Walker, find_engine
 from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE
 from llamagent_server.workspace.searching import MAX_HITS
 from tests.workspace.projects import Project, Scripted, Swapping
@@ -315,6 +317,34 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@dataclass
+class Endless:
+    """A search program that never ends, and how often it was started."""
+
+    started: int = 0
+
+    def files(self, base: str) -> list[str]:  # noqa: ARG002
+        self.started += 1
+        return [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+
+    def search(self, query: Query, base: str) -> list[str]:  # noqa: ARG002
+        return self.files(base)
+
+
+async def test_one_limit_of_time_is_for_a_whole_search_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "MAX_SECONDS", 0.3)
+    engine = Endless()
+    project = Project(tmp_path, folders=["one", "two"]).searched_by(engine)
+    for number in range(20):
+        project.open(f"new{number}.txt", "needle\n")
+    found = await search(project, "needle(")
+    assert (engine.started, found.stopped, found.found) == (1, "stopped, it took too long", ())
+    listing = await project.workspace.list("one")
+    assert isinstance(listing, Listing) and not listing.complete
 
 
 # --- What a program says that is not so (any more) --------------------------------------------------------------------

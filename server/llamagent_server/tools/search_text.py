@@ -37,13 +37,16 @@ class SearchText:
         if isinstance(search, PathProblem):
             return await problem(search, path, self.workspace)
         literal = f"[Read as plain text: {search.literal}.]\n" if search.literal else ""
-        if not search.found and not literal:
+        if not search.found and not literal and not search.stopped:
             # Who guesses a name often has only its case wrong.
             again = await self.workspace.search(f"(?i){pattern}", path)
             if not isinstance(again, PathProblem) and again.found and not again.literal:
                 search, literal = again, f"[No line matches {pattern!r} as it is; in another case these do:]\n"
         if not search.found:
-            return ToolResult(True, f"{literal}No line matches {pattern!r}.")
+            notes = _notes(search, 0)
+            return ToolResult(
+                True, "\n".join([f"{literal}No line matches {pattern!r}.", *notes]), truncated=bool(notes)
+            )
         sample = "\n".join(hit.text for hit in search.found[:_SAMPLE])
         lines, shown_hits = _fitted(search, max(_NOTES, room_for(context, sample) - _NOTES))
         notes = _notes(search, shown_hits)

@@ -201,7 +201,8 @@ class ProjectWorkspace:
         if isinstance(place, PathProblem):
             return place
         try:
-            files = searching.list_files(self._search_engine(), self._scope(view, place), cancel)
+            with searching.in_time(cancel) as limited:
+                files = searching.list_files(self._search_engine(), self._scope(view, place, limited), limited)
         except OSError as error:
             return _no_engine(error)
         names = tuple([place.prefix + path for path in files.paths]) if place.prefix else files.paths
@@ -222,13 +223,15 @@ class ProjectWorkspace:
         if isinstance(places, PathProblem):
             return places
         searches = []
-        for place in places:
-            try:
-                hits = searching.search(self._search_engine(), self._scope(view, place), pattern, cancel)
-            except OSError as error:
-                return _no_engine(error)
-            found = tuple(FoundLine(place.below(hit.parts), hit.number, hit.text) for hit in hits.found)
-            searches.append(Search(found, hits.literal, hits.stopped))
+        with searching.in_time(cancel) as limited:
+            for place in places:
+                try:
+                    scope = self._scope(view, place, limited)
+                    hits = searching.search(self._search_engine(), scope, pattern, limited)
+                except OSError as error:
+                    return _no_engine(error)
+                found = tuple(FoundLine(place.below(hit.parts), hit.number, hit.text) for hit in hits.found)
+                searches.append(Search(found, hits.literal, hits.stopped))
         return Search(
             tuple(line for search in searches for line in search.found),
             next((search.literal for search in searches if search.literal), ""),
@@ -245,10 +248,12 @@ class ProjectWorkspace:
             place = file if isinstance(file, Resolved) else place
         return place if isinstance(place, PathProblem) else [place]
 
-    def _scope(self, view: View, place: Resolved) -> Scope:
-        """Open documents lie over the disk where their text differs from it."""
+    def _scope(self, view: View, place: Resolved, cancel: Cancel) -> Scope:
+        """Open documents lie over the disk where their text differs from it. Once stopping is asked for, not all do."""
         overlay: dict[Parts, str] = {}
         for real, document in view.files():
+            if cancel.asked:
+                break
             if place.root not in real.parents:
                 continue
             snapshot = snapshots.of_document(view, self._freshness, document)

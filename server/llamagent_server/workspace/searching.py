@@ -3,7 +3,8 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from llamagent_server.workspace.opening import open_file
 
 MAX_FILES = 200_000
 MAX_HITS = 2_000
-MAX_SECONDS = 30.0
+MAX_SECONDS = 30.0  # of a whole search, however many folders and open documents it is in
 _SHOWN_CHARS = 240
 _META = frozenset("\\^$.|?*+()[]{}")
 
@@ -113,16 +114,39 @@ def _letters(pattern: str) -> str:
 
 def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits | None:
     """None where the program says that the pattern is no regular expression."""
-    kept = _Outer(scope)
     found: list[Hit] = []
-    stopped = ""
+    in_bounds = _search_open(engine, scope, query, found, cancel)
+    if in_bounds:
+        in_bounds = _search_disk(engine, scope, query, found, cancel)
+    if in_bounds is None:
+        return None
+    why = f"stopped after {MAX_HITS} hits" if len(found) >= MAX_HITS else "stopped, it took too long"
+    hits = sorted(found, key=lambda hit: (hit.parts, hit.number))[:MAX_HITS]
+    return Hits(tuple(hits), stopped="" if in_bounds else why)
+
+
+def _search_open(engine: Engine, scope: Scope, query: Query, found: list[Hit], cancel: Cancel) -> bool | None:
+    """Adds the hits of the open documents. False where a bound was reached, None where the pattern is bad."""
     for parts, text in sorted(scope.overlay.items()):
-        if _belongs(parts, scope) and (parts == scope.base or not secret(parts)):
-            collector = _Collector(_always(parts), found)
-            given = text.encode("utf-8", "replace")
-            status = _run(engine.search(query, "-"), scope, given, b"\n", collector.take, cancel)
-            if status is not None and not collector.summed_up:
-                return None
+        if not _belongs(parts, scope) or (parts != scope.base and secret(parts)):
+            continue
+        if cancel.asked:
+            return False
+        collector = _Collector(_always(parts), found)
+        given = text.encode("utf-8", "replace")
+        status = _run(engine.search(query, "-"), scope, given, b"\n", collector.take, cancel)
+        if status is None:
+            return False
+        if not collector.summed_up:
+            return None
+    return True
+
+
+def _search_disk(engine: Engine, scope: Scope, query: Query, found: list[Hit], cancel: Cancel) -> bool | None:
+    """Adds the hits of all other files, and gives what `_search_open` does."""
+    if cancel.asked:
+        return False
+    kept = _Outer(scope)
 
     def name(path: str) -> Parts | None:
         parts = without_dot(path)
@@ -131,15 +155,14 @@ def _search(engine: Engine, scope: Scope, query: Query, cancel: Cancel) -> Hits 
         return None if parts in scope.overlay or kept.leaves_out(parts) else parts
 
     collector = _Collector(name, found, lambda parts, numbers: lines_of(scope.root, parts, numbers))
-    status = _run(engine.search(query, "/".join(scope.base) or "."), scope, b"", b"\n", collector.take, cancel)
+    base = "/".join(scope.base) or "."
+    status = _run(engine.search(query, base), scope, b"", b"\n", collector.take, cancel)
     if status is None:
-        stopped = f"stopped after {MAX_HITS} hits" if len(found) >= MAX_HITS else "stopped, it took too long"
-    elif not collector.summed_up:
-        return None
-    return Hits(tuple(sorted(found, key=lambda hit: (hit.parts, hit.number))[:MAX_HITS]), stopped=stopped)
+        return False
+    return True if collector.summed_up else None
 
 
-def _always(parts: Parts) -> Callable[[str], Parts | None]:
+def _always(parts: Parts) -> Callable[[str], Parts]:
     return lambda _: parts
 
 
@@ -252,6 +275,20 @@ def _belongs(parts: Parts, scope: Scope) -> bool:
     return not ignore_below(scope.root.joinpath(*scope.base)).ignored(below, is_folder=False)
 
 
+@contextmanager
+def in_time(cancel: Cancel) -> Iterator[Cancel]:
+    """What stops the work of one search or listing, all its programs together: `cancel`, or the end of its time."""
+    inner = Cancel()
+    cancel.on_ask(inner.ask)
+    timer = threading.Timer(MAX_SECONDS, inner.ask)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield inner
+    finally:
+        timer.cancel()
+
+
 def _run(
     argv: Sequence[str],
     scope: Scope,
@@ -260,16 +297,7 @@ def _run(
     take: Callable[[list[bytes]], bool],
     cancel: Cancel,
 ) -> int | None:
-    """Run a search program within the time that one search may take."""
-    inner = Cancel()
-    cancel.on_ask(inner.ask)
-    timer = threading.Timer(MAX_SECONDS, inner.ask)
-    timer.daemon = True
-    timer.start()
-    try:
-        return read_lines(argv, cwd=scope.root, given=given, separator=separator, take=take, cancel=inner)
-    finally:
-        timer.cancel()
+    return read_lines(argv, cwd=scope.root, given=given, separator=separator, take=take, cancel=cancel)
 
 
 def _decoded(names: list[bytes]) -> list[str]:
