@@ -10,6 +10,7 @@ from llamagent_server.agent.compaction import PRUNED
 from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, ModelInfo
 from llamagent_server.agent.road import Road
 from llamagent_server.agent.roads import road_key
+from llamagent_server.agent.toolcalls import MAX_CALLS, TOO_MANY
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import (
     AssistantMessage,
@@ -55,6 +56,25 @@ async def test_a_turn_of_fourteen_calls_and_an_answer_tells_every_event_in_order
     assert [event.seq for event in desk.events] == list(range(len(desk.events)))
     assert {event.turn for event in desk.events} == {result.turn}
     assert [event.step for event in desk.events if event.body.kind == "model.replied"] == list(range(1, 16))
+
+
+async def test_of_too_many_calls_in_a_reply_the_first_are_made_and_each_other_is_told_so() -> None:
+    calls = [call("read_file", path=f"f{number}.py") for number in range(300)]
+    texts = {f"f{number}.py": "x\n" for number in range(300)}
+    desk = Desk([reply("", *calls), reply("done")], texts=texts, settings=Settings(num_ctx=65_536))
+
+    result = await desk.ask("read them all").result()
+
+    assert (result.answer, result.stop_reason) == ("done", StopReason.ANSWERED)
+    assert desk.ran == [f"read f{number}.py" for number in range(MAX_CALLS)]
+    returned = desk.of("tool.returned")
+    assert [event["call"] for event in returned] == [made.id for made in calls]
+    assert [event["content"] == TOO_MANY for event in returned] == [number >= MAX_CALLS for number in range(300)]
+    refused = [event for event in desk.of("harness.decided") if event["decision"] == "refuse"]
+    assert [event["reason"] for event in refused] == [
+        "the model asked for 300 calls at once; only the first 64 are made"
+    ]
+    assert_whole(desk.conversation.session.messages)
 
 
 async def test_each_request_begins_with_the_messages_of_the_one_before() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from llamagent_server.agent.ports import ReviewAnswer
+from llamagent_server.agent.toolcalls import MAX_CALLS, TOO_MANY
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import ToolCall, ToolMessage
 from llamagent_server.core.proposals import Proposal
@@ -37,6 +38,16 @@ async def test_edits_of_several_files_are_one_proposal_with_all_their_calls() ->
         "Edited b.py (+1 -1). The user accepted it.",
     ]
     assert [event["call"] for event in desk.of("tool.returned")] == [made.id for made in calls]
+
+
+async def test_edits_beyond_those_that_one_reply_may_have_are_not_proposed() -> None:
+    calls = [call("write_file", path=f"f{number}.py", content="x\n") for number in range(MAX_CALLS + 2)]
+    desk = await done(Desk([reply("", *calls), reply("done")]))
+    (proposal,) = desk.editor.reviewed
+    assert len(proposal.changes) == len(desk.project.texts) == MAX_CALLS
+    assert desk.results()[MAX_CALLS - 1 :] == [
+        f"Created f{MAX_CALLS - 1}.py (+1 -0). The user accepted it.", TOO_MANY, TOO_MANY,
+    ]  # fmt: skip
 
 
 async def test_edits_of_one_file_build_on_one_another_and_are_one_change() -> None:

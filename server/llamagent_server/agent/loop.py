@@ -14,7 +14,7 @@ from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.stalling import Stall, stall_in
 from llamagent_server.agent.stopping import stop_turn
-from llamagent_server.agent.toolcalls import batches, finish, settle
+from llamagent_server.agent.toolcalls import finish, settle_all
 from llamagent_server.agent.turn import TurnState
 from llamagent_server.core.events import (
     Decision,
@@ -88,8 +88,7 @@ async def _steps(session: Session, turn: TurnState) -> tuple[StopReason, str]:
             _stalled(session, turn, step, stall)
         else:
             session.add(AssistantMessage(step.reply.content, step.reply.tool_calls, step.reply.thinking))
-            for calls in batches(session, step.reply.tool_calls):
-                await settle(session, turn, calls)
+            await settle_all(session, turn, step.reply.tool_calls)
             emit_gauge(session, turn.settings)
             if not step.reply.tool_calls and not turn.steering:
                 return StopReason.ANSWERED, joined(said, step.reply.content)

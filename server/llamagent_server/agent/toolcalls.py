@@ -18,6 +18,8 @@ from llamagent_server.core.messages import Origin, ToolCall, ToolMessage
 from llamagent_server.core.policy import EDITS, READ_MODE, READS, REFUSED_BEFORE, Mode, Verdict, may_run
 from llamagent_server.core.proposals import FileChange, Proposal, together
 
+MAX_CALLS = 64  # of one reply
+TOO_MANY = f"Not run: only the first {MAX_CALLS} calls of a reply are made. Ask again for what is still needed."
 RECOVERED = "recovered from a call that was written as text"
 AGAIN = "You made this same call just before; nothing has changed since, so this is the same result. Do something else."
 AGAIN_EARLIER = (
@@ -32,7 +34,18 @@ ELSEWHERE = "Not run: another folder was opened meanwhile. Run it again if it is
 SAME_OUTPUT = "(The same output as before, {times} times now. Change something before you run it again.)"
 
 
-def batches(session: Session, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ...]]:
+async def settle_all(session: Session, turn: TurnState, calls: Sequence[ToolCall]) -> None:
+    """Answer the calls of one reply; those beyond MAX_CALLS are told that they were too many."""
+    for batch in _batches(session, calls[:MAX_CALLS]):
+        await settle(session, turn, batch)
+    if beyond := calls[MAX_CALLS:]:
+        words = f"the model asked for {len(calls)} calls at once; only the first {MAX_CALLS} are made"
+        session.trace.emit(HarnessDecided(Decision.REFUSE, words))
+        for call in beyond:
+            finish(session, call, ToolResult(False, TOO_MANY))
+
+
+def _batches(session: Session, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ...]]:
     """`calls` as they are settled: edits in a row go to the person together, all others are done one by one."""
     edits = {tool.spec.name for tool in session.ports.tools if tool.kind is ToolKind.EDIT}
     for is_edit, group in groupby(calls, lambda call: call.name in edits):
