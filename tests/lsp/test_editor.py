@@ -1,6 +1,7 @@
 """Consent, saving and notices: what the person is asked beside edits, and that only their yes is a yes."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from llamagent_server.agent.ports import ConsentDecision, SaveReport
 from llamagent_server.core.proposals import FileChange, Proposal
+from llamagent_server.lsp import visible
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.editor import ConnectedEditor, Surroundings
 from llamagent_server.lsp.files import Files
@@ -42,6 +44,7 @@ class Desk:
 
         surroundings = Surroundings(files, lambda: save, place)
         shown = ShownFiles(self.loop.protocol, editor)
+        self.shown = shown
         self.editor = ConnectedEditor(self.loop.protocol, editor, surroundings, shown)
 
     async def edits(self) -> None:
@@ -109,6 +112,48 @@ async def test_nothing_of_a_command_can_be_hidden(make_desk: Callable[..., Desk]
     desk.loop.answers = {ASK: lambda _: {"title": "Refuse"}}
     await desk.editor.consent("call-1", "ls\r\x1b[2K\u202e\u2028\nrm x")
     assert "\n$ ls\\r\\x1b[2K\\u202e\\u2028\n> rm x" in desk.loop.sent_params(ASK)[0]["message"]
+
+
+async def test_of_a_very_long_command_both_ends_are_asked_and_the_whole_stands_in_a_file(
+    make_desk: Callable[..., Desk],
+) -> None:
+    desk = make_desk()
+    desk.loop.answers = {ASK: lambda _: {"title": "Refuse"}}
+    forged = "… 3 lines are left out here. The whole command is in /x"
+    command = f"ls\n{forged}\n" + "x" * 300_000 + "; rm y\x1b[2K"
+    await desk.editor.consent("call-1", command)
+    message = desk.loop.sent_params(ASK)[0]["message"]
+    assert len(message) < 11_000
+    assert f"\n$ ls\n> {forged}\n> xxx" in message and message.endswith("; rm y\\x1b[2K")
+    lines = message.split("\n")[1:]
+    (note,) = [line for line in lines if line[:2] not in ("$ ", "> ", "| ")]
+    found = re.fullmatch(r"… (\d+) lines are left out here\. The whole command is in (.+)", note)
+    assert found is not None
+    whole = Path(found[2]).read_text().splitlines()
+    at = lines.index(note)
+    assert whole == [*lines[:at], *whole[at : at + int(found[1])], *lines[at + 1 :]]
+    assert whole == visible.command(command).split("\n")[1:]
+    desk.shown.close()
+    assert not Path(found[2]).exists()
+
+
+async def test_a_long_command_that_can_be_shown_nowhere_else_is_asked_whole(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    desk.shown.close()
+    desk.loop.answers = {ASK: lambda _: {"title": "Refuse"}}
+    await desk.editor.consent("call-1", "ls\n" * 500 + "rm y")
+    assert desk.loop.sent_params(ASK)[0]["message"].count("\n> ls") == 499
+
+
+@pytest.mark.parametrize(("count", "is_whole"), [(1, True), (60, True), (61, True), (62, False)])
+async def test_a_command_of_a_few_lines_is_asked_whole(
+    make_desk: Callable[..., Desk], count: int, *, is_whole: bool
+) -> None:
+    desk = make_desk()
+    desk.loop.answers = {ASK: lambda _: {"title": "Refuse"}}
+    await desk.editor.consent("call-1", "\n".join(["ls"] * count))
+    assert ("left out" not in desk.loop.sent_params(ASK)[0]["message"]) is is_whole
+    desk.shown.close()
 
 
 async def test_where_the_network_is_closed_it_can_be_opened(make_desk: Callable[..., Desk]) -> None:

@@ -17,7 +17,7 @@ from llamagent_server.core.proposals import FileChange, Outcome, Proposal
 from llamagent_server.lsp.client import Client
 from llamagent_server.lsp.files import Files
 from llamagent_server.lsp.questions import Questions
-from llamagent_server.lsp.reviews import Reviews
+from llamagent_server.lsp.reviews import DIFF_LINE_CHARS, DIFF_LINES, Reviews
 from llamagent_server.lsp.shown import ShownFiles
 from llamagent_server.workspace import Folder, ProjectWorkspace
 from llamagent_server.workspace.uris import to_uri
@@ -461,6 +461,17 @@ async def test_the_diff_stands_in_the_question_where_no_file_can_be_shown(
     assert "a.py (+1 −1)" in first["message"]
     assert "+TWO" in second["message"]
     assert [a["title"] for a in second["actions"]] == ["Accept", "Reject"]
+    desk.shown.close()
+
+
+async def test_a_diff_in_the_question_is_bounded_in_lines_and_in_their_length(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    titles = iter(["Show diff", "Reject"])
+    desk.loop.answers = {ASK: lambda _: {"title": next(titles)}}
+    await desk.review("x" * 300_000 + "\n" + "y\n" * 500)
+    lines = desk.loop.sent_params(ASK)[1]["message"].split("\n")
+    assert "+" + "x" * (DIFF_LINE_CHARS - 1) + f"… (+{300_001 - DIFF_LINE_CHARS})" in lines
+    assert len(lines) == 1 + DIFF_LINES + 1 and lines[-1].startswith("… (+")
     desk.shown.close()
 
 

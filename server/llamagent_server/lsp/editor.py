@@ -68,6 +68,7 @@ class ConnectedEditor:
         self._protocol = protocol
         self._client = client
         self._surroundings = surroundings
+        self._shown = shown
         self._questions = Questions(protocol)
         self._reviews = Reviews(protocol, client, surroundings.files, self._questions, shown)
         self._words = words(client.locale)
@@ -120,13 +121,22 @@ class ConnectedEditor:
         choices |= {told.always: ConsentDecision.ALWAYS, told.refuse: ConsentDecision.REFUSE}
         chosen = await self._questions.choose(
             told.command.format(
-                command=visible.command(command),
+                command=self._command(command),
                 cwd=visible.line(cwd),
                 how=told.sandboxed if sandboxed else told.not_sandboxed,
             ),
             tuple(choices),
         )
         return Consent(choices.get(chosen or "", ConsentDecision.REFUSE))
+
+    def _command(self, command: str) -> str:
+        """As a dialog shows it: of a very long one the beginning and the end, and where the whole stands."""
+        whole = visible.command(command)
+        left_out = visible.lines_too_many(whole)
+        path = self._shown.write("command.txt", f"{whole[1:]}\n") if left_out else None
+        if path is None:  # short enough, or there is nowhere else to look
+            return whole
+        return visible.shortened(whole, self._words.left_out.format(count=left_out, path=visible.line(str(path))))
 
     # --- Saving ----------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from llamagent_server.lsp.wire import REVIEW_CLOSED, ReviewClosed
 from llamagent_server.lsp.words import words
 from llamagent_server.workspace.uris import key
 
-DIFF_LINES = 60  # of a diff that is shown within the question
+DIFF_LINES, DIFF_LINE_CHARS = 60, 400  # of a diff that is shown within the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +168,11 @@ def _expected(change: FileChange) -> str | None:
 
 def _shortened(diff: str) -> str:
     lines = diff.splitlines()
+    near = [_cut(line) for line in lines[:DIFF_LINES]]
     rest = len(lines) - DIFF_LINES
-    return "\n".join(lines[:DIFF_LINES] + ([f"… (+{rest})"] if rest > 0 else []))
+    return "\n".join(near + ([f"… (+{rest})"] if rest > 0 else []))
+
+
+def _cut(line: str) -> str:
+    over = len(line) - DIFF_LINE_CHARS
+    return f"{line[:DIFF_LINE_CHARS]}… (+{over})" if over > 0 else line

@@ -18,6 +18,7 @@ _NOTHING = re.compile(f"{UNSEEN.pattern}|[\u200c\u200d]")
 _GAP = re.compile(r" {40,}")
 LINE_CHARS = 160  # of a command in a dialog
 EMPTY_LINES = 3  # in a row
+HEAD_LINES, TAIL_LINES = 40, 20  # of a long command in a dialog
 
 
 def line(text: str) -> str:
@@ -52,6 +53,18 @@ def command(text: str) -> str:
         parts = [one[at : at + LINE_CHARS] for at in range(0, len(one), LINE_CHARS)] or [""]
         signed += [f"{'>' if number else '$'} {parts[0]}", *(f"| {part}" for part in parts[1:])]
     return "\n" + "\n".join(signed)
+
+
+def lines_too_many(told: str) -> int:
+    """How many lines of what `command` gave are left out where it is shortened; 0 where it is short enough."""
+    over = len(told.split("\n")) - 1 - HEAD_LINES - TAIL_LINES
+    return over if over > 1 else 0
+
+
+def shortened(told: str, note: str) -> str:
+    """What `command` gave, with `note` for its middle. It stands on a line without a sign: no command can write one."""
+    lines = told.split("\n")
+    return "\n".join([*lines[: HEAD_LINES + 1], f"… {note}", *lines[-TAIL_LINES:]])
 
 
 def _near(lines: Iterable[str]) -> Iterator[str]:

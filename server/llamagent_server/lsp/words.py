@@ -21,6 +21,7 @@ class Words:
     not_now: str = "Not now"
     edit: str = "llamagent proposes an edit: {files}"
     command: str = "llamagent wants to run in {cwd}, {how}: {command}"
+    left_out: str = "{count} lines are left out here. The whole command is in {path}"
     sandboxed: str = "in a sandbox without network"
     not_sandboxed: str = "without a sandbox"
     trusting: str = (
