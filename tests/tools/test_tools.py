@@ -195,6 +195,17 @@ async def test_a_search_that_took_too_long_says_so_also_where_it_found_nothing(
     assert result.truncated
 
 
+async def test_a_look_in_another_case_is_within_the_time_of_the_same_search(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    in_time = searching.in_time
+    monkeypatch.setattr(searching, "in_time", lambda cancel: begun.append(cancel) or in_time(cancel))
+    bench.project.write("a.txt", "orderlist\n")
+    assert "in another case" in (await bench.result("search_text", pattern="OrderList")).content
+    assert len(begun) == 1
+
+
 # --- write_file, edit_file -------------------------------------------------------------------------------------------
 
 

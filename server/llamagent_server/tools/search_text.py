@@ -37,11 +37,8 @@ class SearchText:
         if isinstance(search, PathProblem):
             return await problem(search, path, self.workspace)
         literal = f"[Read as plain text: {search.literal}.]\n" if search.literal else ""
-        if not search.found and not literal and not search.stopped:
-            # Who guesses a name often has only its case wrong.
-            again = await self.workspace.search(f"(?i){pattern}", path)
-            if not isinstance(again, PathProblem) and again.found and not again.literal:
-                search, literal = again, f"[No line matches {pattern!r} as it is; in another case these do:]\n"
+        if search.any_case:
+            literal = f"[No line matches {pattern!r} as it is; in another case these do:]\n"
         if not search.found:
             notes = _notes(search, 0)
             return ToolResult(

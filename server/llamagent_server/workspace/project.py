@@ -1,7 +1,7 @@
 """The workspace as everyone else sees it: resolve, read, list and search, with open documents over the disk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llamagent_server.core.unseen import shown
@@ -39,11 +39,13 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Hits by path and line; `literal` and `stopped` as in `searching.Hits`."""
+    """Hits by path and line; `literal` and `stopped` as in `searching.Hits`. `any_case`: only in another case there
+    are some."""
 
     found: tuple[FoundLine, ...]
     literal: str = ""
     stopped: str = ""
+    any_case: bool = False
 
 
 class ProjectWorkspace:
@@ -165,7 +167,7 @@ class ProjectWorkspace:
         return await off_loop(lambda _: _absent(view, listing.path, paths))
 
     async def search(self, pattern: str, path: str) -> Search | PathProblem:
-        """The lines that match `pattern` below a folder, or in a file."""
+        """The lines that match `pattern` below a folder, or in a file; where there is none, those in another case."""
         view = self._view()
         return await off_loop(lambda cancel: self._search(view, pattern, path, cancel))
 
@@ -222,16 +224,25 @@ class ProjectWorkspace:
         places = self._places(view, path)
         if isinstance(places, PathProblem):
             return places
+        try:
+            with searching.in_time(cancel) as limited:
+                search = self._search_places(view, places, pattern, limited)
+                if not (search.found or search.literal or search.stopped):
+                    # Who guesses a name often has only its case wrong.
+                    again = self._search_places(view, places, f"(?i){pattern}", limited)
+                    if again.found and not again.literal:
+                        return replace(again, any_case=True)
+        except OSError as error:
+            return _no_engine(error)
+        return search
+
+    def _search_places(self, view: View, places: Sequence[Resolved], pattern: str, cancel: Cancel) -> Search:
         searches = []
-        with searching.in_time(cancel) as limited:
-            for place in places:
-                try:
-                    scope = self._scope(view, place, limited)
-                    hits = searching.search(self._search_engine(), scope, pattern, limited)
-                except OSError as error:
-                    return _no_engine(error)
-                found = tuple(FoundLine(place.below(hit.parts), hit.number, hit.text) for hit in hits.found)
-                searches.append(Search(found, hits.literal, hits.stopped))
+        for place in places:
+            scope = self._scope(view, place, cancel)
+            hits = searching.search(self._search_engine(), scope, pattern, cancel)
+            found = tuple(FoundLine(place.below(hit.parts), hit.number, hit.text) for hit in hits.found)
+            searches.append(Search(found, hits.literal, hits.stopped))
         return Search(
             tuple(line for search in searches for line in search.found),
             next((search.literal for search in searches if search.literal), ""),
