@@ -5,11 +5,13 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from llamagent_server.processes.threads import Cancel
 from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search, searching
 from llamagent_server.workspace.engines import Engine, Query, Ripgrep, Walker, find_engine
 from llamagent_server.workspace.found import MAX_FILE_BYTES, MAX_HITS_PER_FILE
@@ -345,6 +347,33 @@ async def test_one_limit_of_time_is_for_a_whole_search_and_it_is_said(
     assert (engine.started, found.stopped, found.found) == (1, "stopped, it took too long", ())
     listing = await project.workspace.list("one")
     assert isinstance(listing, Listing) and not listing.complete
+
+
+class Late(Endless):
+    """Finds nothing in the very case, and then its time is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = Cancel()
+
+    def search(self, query: Query, base: str) -> list[str]:
+        if query.pattern.startswith("(?i)"):
+            self.limit.ask()
+            return super().search(query, base)
+        self.started += 1
+        return [sys.executable, "-I", "-S", "-c", _says()]
+
+
+async def test_a_look_in_another_case_that_took_too_long_is_said_and_one_that_can_find_no_more_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Late()
+    monkeypatch.setattr(searching, "in_time", lambda _: nullcontext(engine.limit))
+    project = Project(tmp_path).searched_by(engine)
+    assert (await search(project, "needle")).stopped == ""
+    assert engine.started == 1
+    assert (await search(project, "Needle")).stopped == "stopped, it took too long"
+    assert engine.started == 3
 
 
 # --- What a program says that is not so (any more) --------------------------------------------------------------------

@@ -227,11 +227,12 @@ class ProjectWorkspace:
         try:
             with searching.in_time(cancel) as limited:
                 search = self._search_places(view, places, pattern, limited)
-                if not (search.found or search.literal or search.stopped):
+                if searching.minds_case(pattern) and not (search.found or search.literal or search.stopped):
                     # Who guesses a name often has only its case wrong.
                     again = self._search_places(view, places, f"(?i){pattern}", limited)
                     if again.found and not again.literal:
                         return replace(again, any_case=True)
+                    search = replace(search, stopped=again.stopped)
         except OSError as error:
             return _no_engine(error)
         return search

@@ -89,7 +89,7 @@ def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
 
     Raises OSError where the program cannot be started.
     """
-    query = Query(pattern, literal=False, ignore_case=not any(c.isupper() for c in _letters(pattern)))
+    query = Query(pattern, literal=False, ignore_case=not minds_case(pattern))
     special = not _META.isdisjoint(pattern)
     hits = _search(engine, scope, query, cancel)
     if hits is None:
@@ -100,6 +100,11 @@ def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
         if literal is not None and literal.found:
             return replace(literal, literal="as a regular expression it has no match")
     return hits
+
+
+def minds_case(pattern: str) -> bool:
+    """Whether only lines in the very case of `pattern` match: it has a capital."""
+    return any(character.isupper() for character in _letters(pattern))
 
 
 def _letters(pattern: str) -> str:
