@@ -30,6 +30,8 @@ from tests.end_to_end import editor as editors
 
 COUNTS = (10_000, 100_000)
 ROUNDS = 7
+SMALL = 20_000
+ROUNDS_OF_SMALL = 25  # a listing of some milliseconds is now one and now two of the scheduler's turns
 PER_FOLDER = 100
 NEEDLE = "needle_in_the_haystack"
 LIMIT = 2.0  # times ripgrep
@@ -151,7 +153,7 @@ async def project(count: int, place: Path) -> list[Figure]:
             daemon(folder, place / "without", WITHOUT_RIPGREP) as walker,
         ):
             both = {"llamagent-server": ours, "without ripgrep": walker}
-            for number in range(-1, ROUNDS):
+            for number in range(-1, ROUNDS_OF_SMALL if count <= SMALL else ROUNDS):
                 once = {"list, rg": by_hand(rg, folder, "--files"), "list, terminal agent": theirs()}
                 once["search, rg"] = by_hand(rg, folder, "--line-number", NEEDLE)
                 for who, asked in both.items():
