@@ -79,6 +79,8 @@ def _open(top: _Folder, room: int) -> None:
     pending = deque(top.folders.values())
     while pending:
         folder = pending.popleft()
+        if length + 2 * len(folder.files) > room + len(folder.folded) + 1:
+            continue  # not even with names of one letter: to measure them all is what takes long
         longer = length - len(folder.folded) - 1 + folder.open_length
         if longer <= room:
             folder.is_open = True
