@@ -168,7 +168,7 @@ async def test_what_is_put_together_of_parts(project: Path, home: Path) -> None:
     assert "AGENTS.md (+7 −0), .llamagent/config.toml (+6 −0), " in told[0]
     assert "trouvé malgré des différences : numéros de lignes, espaces en fin de ligne, indentation)" in told[1]
     assert labels[0] == "préparer le projet"
-    assert labels[1].startswith("modifier a.py (old_text a été trouvé malgré ")
+    assert labels[1].startswith("modifier a.py (l’ancien texte a été trouvé malgré ")
     repaired = "cela ne fait que lire (start \"1\" lu comme 1; argument 'odd' ignoré, que read_file n'a pas)"
     assert reasons[0] == f"{repaired} (récupéré d'un appel écrit comme du texte)"
     assert "- qwen3.5:4b (actuel, 3.4 GB, " in models
