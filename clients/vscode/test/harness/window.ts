@@ -194,5 +194,7 @@ export class Window {
   async openFile(name: string): Promise<void> {
     await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).dblclick();
     await this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`).waitFor();
+    // Its tab is there before it is the active editor: where the cursor stands is said from then on.
+    await this.page.locator('.statusbar-item[id="status.editor.selection"]').waitFor();
   }
 }
