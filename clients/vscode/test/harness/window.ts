@@ -60,6 +60,7 @@ export class Window {
   async load(): Promise<void> {
     await this.page.goto(`${this.place.server.url}/?folder=${encodeURIComponent(this.workspace)}`);
     await this.page.locator(".monaco-workbench .explorer-folders-view").waitFor();
+    await this.page.waitForFunction("window.driver !== undefined"); // made a little after what is seen
     await this.page.evaluate("window.driver.whenWorkbenchRestored()");
     await this.statusItem.waitFor(); // the extension is active
   }
