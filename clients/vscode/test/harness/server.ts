@@ -19,6 +19,7 @@ const QUIET = {
   "extensions.autoCheckUpdates": false,
   "telemetry.telemetryLevel": "off",
   "workbench.tips.enabled": false,
+  "workbench.hover.delay": 600_000, // what hovers where the pointer happens to be covers what is to be clicked
   "git.enabled": false,
 };
 
