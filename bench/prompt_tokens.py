@@ -29,7 +29,7 @@ SKILLS = (
     ("write-pytest-tests", "Write pytest tests for a Python module, and run them."),
 )
 # Of a window of 8192 tokens the rest is for the work.
-LIMITS = {"all, with tools": 670.0, "all, by a schema": 750.0, "all, with tools / terminal agent": 1.0}
+LIMITS = {"all, with tools": 670.0, "all, by a schema": 725.0, "all, with tools / terminal agent": 1.0}
 NUM_CTX = 2048
 # What the terminal agent sends before a word was asked, in a folder without anything.
 THEIRS = """
