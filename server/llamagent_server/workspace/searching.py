@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,7 +77,8 @@ def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
         found.extend([path for path in paths if not kept.leaves_out(tuple(path.split("/")))] if kept.counts else paths)
         return len(found) < MAX_FILES
 
-    status = _run(engine.files("/".join(scope.base) or "."), scope, b"", b"\0", take, cancel)
+    argv = engine.files("/".join(scope.base) or ".")
+    status = read_lines(argv, cwd=scope.root, given=b"", separator=b"\0", take=take, cancel=cancel)
     opened = {"/".join(parts) for parts in scope.overlay if _belongs(parts, scope)}
     found.extend(opened.difference(found))
     found.sort()
@@ -139,7 +140,8 @@ def _search_open(engine: Engine, scope: Scope, query: Query, found: list[Hit], c
             return False
         collector = _Collector(_always(parts), found)
         given = text.encode("utf-8", "replace")
-        status = _run(engine.search(query, "-"), scope, given, b"\n", collector.take, cancel)
+        argv = engine.search(query, "-")
+        status = read_lines(argv, cwd=scope.root, given=given, separator=b"\n", take=collector.take, cancel=cancel)
         if status is None:
             return False
         if not collector.summed_up:
@@ -160,8 +162,8 @@ def _search_disk(engine: Engine, scope: Scope, query: Query, found: list[Hit], c
         return None if parts in scope.overlay or kept.leaves_out(parts) else parts
 
     collector = _Collector(name, found, lambda parts, numbers: lines_of(scope.root, parts, numbers))
-    base = "/".join(scope.base) or "."
-    status = _run(engine.search(query, base), scope, b"", b"\n", collector.take, cancel)
+    argv = engine.search(query, "/".join(scope.base) or ".")
+    status = read_lines(argv, cwd=scope.root, given=b"", separator=b"\n", take=collector.take, cancel=cancel)
     if status is None:
         return False
     return True if collector.summed_up else None
@@ -292,17 +294,6 @@ def in_time(cancel: Cancel) -> Iterator[Cancel]:
         yield inner
     finally:
         timer.cancel()
-
-
-def _run(
-    argv: Sequence[str],
-    scope: Scope,
-    given: bytes,
-    separator: bytes,
-    take: Callable[[list[bytes]], bool],
-    cancel: Cancel,
-) -> int | None:
-    return read_lines(argv, cwd=scope.root, given=given, separator=separator, take=take, cancel=cancel)
 
 
 def _decoded(names: list[bytes]) -> list[str]:
