@@ -185,7 +185,7 @@ def test_a_written_edit_leaves_no_note(tmp_path: Path, monkeypatch: pytest.Monke
 def test_who_sets_the_url_is_told_in_which_file(stage: Stage) -> None:
     done = piped([str(stage.folder), "-", "ask", "hi", "--url", "http://127.0.0.1:9"], stage.env)
     assert done.returncode == 1
-    assert "set `url` in ~/.llamagent/config.toml" in " ".join(done.stdout.split())
+    assert "set `url`, in ~/.llamagent/config.toml or in your editor's settings" in " ".join(done.stdout.split())
 
 
 def test_allow_says_how_long_it_holds(stage: Stage) -> None:

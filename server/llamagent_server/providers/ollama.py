@@ -107,8 +107,8 @@ class Ollama:
             url=self.url,
             model=model,
             server="Ollama",
-            start="Start it with `ollama serve` (or its app), or set `url` in ~/.llamagent/config.toml "
-            "to where it listens.",
+            start="Start it with `ollama serve` (or its app), or set `url`, in ~/.llamagent/config.toml or in your "
+            "editor's settings, to where it listens.",
             fetch=f"Get it with `ollama pull {model}`, or set `model` to one that `ollama list` shows.",
             forbidden="Ollama answers only to its own names and, from programs, without a foreign Origin: set `url` to "
             "http://127.0.0.1:11434. A proxy before it may want a key, whose variable `api_key_env` names.",

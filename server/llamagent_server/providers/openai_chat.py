@@ -111,7 +111,8 @@ class OpenAIChat:
             url=self.url,
             model=model,
             server="the model server",
-            start="Start the model server, or set `url` in ~/.llamagent/config.toml to where it listens.",
+            start="Start the model server, or set `url`, in ~/.llamagent/config.toml or in your editor's settings, "
+            "to where it listens.",
             fetch="Load it there, or set `model` to one that the server lists.",
             forbidden=f"{key}.",
         )
