@@ -20,6 +20,40 @@ async function choose(at: Window, file: string, entry: string): Promise<void> {
   await item.waitFor({ state: "detached" });
 }
 
+/** Put the cursor into the text, and choose what the light bulb has. */
+async function mend(at: Window, text: string, entry: string): Promise<void> {
+  await at.page.locator(".editor-group-container.active .view-lines").getByText(text).first().click();
+  const bulb = at.page.locator(".lightBulbWidget, .codicon[class*=lightbulb]").filter({ visible: true });
+  await bulb.first().waitFor(); // in the text or in the margin
+  await at.page.keyboard.press("Control+Period"); // a second time would choose
+  await at.page.locator(".action-widget .monaco-list-row", { hasText: entry }).click();
+}
+
+describe("the light bulb", () => {
+  it("fixes a problem that another extension found, by an edit to review", async () => {
+    const wrong = '{ "a": 1, "b": }\n';
+    const right = wrong.replace('"b": ', '"b": 2 ');
+    const at = await scene({ files: { "bulb.json": wrong }, replies: [edit("bulb.json", wrong, right), done] });
+    await at.openFile("bulb.json");
+    await at.page.locator(".editor-group-container.active .squiggly-error").waitFor();
+    await mend(at, "}", "Fix with llamagent");
+    await at.shows("with bulb.json");
+    await at.button("Accept").click();
+    await at.shows("All done.");
+    assert.equal(at.read("bulb.json"), right);
+  });
+
+  it("does what a comment asks", async () => {
+    const asking = `# llamagent: use sum\n${CODE}`;
+    const at = await scene({ files: { "comment.py": asking }, replies: [{ content: "It would be shorter." }] });
+    await at.openFile("comment.py");
+    await mend(at, "use sum", "Ask llamagent: use sum");
+    await at.panel.locator(".row.user").getByText("use sum").waitFor();
+    await at.shows("with comment.py");
+    await at.shows("It would be shorter.");
+  });
+});
+
 describe("the context menu of a selection", () => {
   it("explains it at once", async () => {
     const at = await scene({ files: { "explain.py": CODE }, replies: [{ content: "It adds up." }] });

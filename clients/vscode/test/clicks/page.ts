@@ -101,6 +101,43 @@ describe("the panel's page", () => {
     await at.command("View: Revert and Close Editor");
   });
 
+  it("copies the code of an answer, and the answer as it was written", async () => {
+    const content = "Look **here**:\n\n```python\nanswer = 42\n```";
+    const at = await scene({ replies: [{ content }] });
+    await at.ask("What is it?");
+    await at.button("Copy the answer").waitFor();
+    const pasted = async (): Promise<string> => {
+      await at.prompt.fill("");
+      await at.prompt.press("Control+V");
+      return at.prompt.inputValue();
+    };
+    await at.button("Copy").click();
+    await until("the code in the clipboard", async () => (await pasted()) === "answer = 42\n");
+    await at.button("Copy the answer").click();
+    await until("the answer in the clipboard", async () => (await pasted()) === content);
+    await at.prompt.fill("");
+  });
+
+  it("says how full the context is, in numbers that grow with the conversation", async () => {
+    const at = await scene({
+      files: { "gauge.py": CODE.repeat(20) },
+      replies: [call("read_file", { path: "gauge.py" }), done],
+    });
+    const gauge = at.panel.getByRole("meter", { name: "Context" });
+    const tokens = async (): Promise<number> => Number(await gauge.getAttribute("aria-valuenow"));
+    await at.ask("Read it.");
+    await at.shows("All done.");
+    await at.button("Ask again").waitFor();
+    const full = await tokens();
+    assert.equal(await gauge.getAttribute("aria-valuemax"), "8192");
+    assert.ok(full > 500, `the prompt and the file: ${String(full)}`);
+    const numbers = (await gauge.locator(".numbers").innerText()).replace(/[,≈ ]/g, "");
+    assert.equal(numbers, `${String(full)}/8192`);
+    assert.match((await gauge.getAttribute("title")) ?? "", /of 8,192 tokens\n(.+: [\d,]+\n?)+$/);
+    const width = await gauge.locator(".fill").getAttribute("style");
+    assert.equal(width, `width: ${String(Math.round((full / 8192) * 100))}%;`);
+  });
+
   it("has no serious fault that axe finds, and all the colours that its style names, in each theme", async () => {
     const settings = { "llamagent.think": true, "editor.accessibilitySupport": "on" };
     const at = await stage.open({ settings });

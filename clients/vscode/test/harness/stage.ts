@@ -33,7 +33,7 @@ export class Stage {
     const forward = await startForward();
     const server = await startCodeServer(extensions, { "llamagent.url": forward.url }, flags);
     const browser = await startBrowser();
-    const context = await browser.newContext();
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
     context.setDefaultTimeout(PATIENCE_MS); // a busy machine is no fault of the product
     return new Stage(browser, context, server, forward);
   }
