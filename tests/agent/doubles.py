@@ -25,7 +25,8 @@ from llamagent_server.agent.ports import (
     ToolResult,
 )
 from llamagent_server.agent.session import Ports
-from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.agent.turn import Ask
+from llamagent_server.agent.turns import Turn
 from llamagent_server.core import edits
 from llamagent_server.core.events import Channel, Event
 from llamagent_server.core.messages import Finish, Json, JsonObject, Latency, Reply, ToolCall, ToolSpec, Usage

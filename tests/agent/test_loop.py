@@ -11,6 +11,7 @@ from llamagent_server.agent.ports import Consent, ConsentDecision, Failure, Mode
 from llamagent_server.agent.road import Road
 from llamagent_server.agent.roads import road_key
 from llamagent_server.agent.toolcalls import MAX_CALLS, TOO_MANY
+from llamagent_server.agent.turn import Ask
 from llamagent_server.core.events import StopReason
 from llamagent_server.core.messages import (
     AssistantMessage,
@@ -448,14 +449,60 @@ async def test_steering_joins_before_the_next_step() -> None:
     desk = Desk()
 
     def steer(_request):  # type: ignore[no-untyped-def]
-        from llamagent_server.agent.turns import Ask
-
         desk.conversation.turns.steer(Ask("in French", "in French"))
         return reply("Hello")
 
     desk.model.script = [steer, reply("Bonjour")]
     assert (await desk.ask().result()).answer == "Bonjour"
     assert desk.model.requests[1].messages[-1] == UserMessage("in French")
+
+
+async def test_what_is_said_to_a_running_turn_is_seen_at_once_as_it_was_typed() -> None:
+    desk = Desk()
+    seen: list[list[str]] = []
+
+    def steer(_request):  # type: ignore[no-untyped-def]
+        desk.conversation.turns.steer(Ask("and b.py:\n```\nx\n```", "and @b.py", ("b.py",), notices=("b.py is cut.",)))
+        seen.append(desk.kinds()[-2:])
+        return reply("Hello")
+
+    desk.model.script = [steer, reply("Both.")]
+    await desk.ask().result()
+    assert seen == [["turn.steered", "notice"]]
+    (steered,) = [event.body for event in desk.events if event.body.kind == "turn.steered"]
+    assert (steered.text, steered.files) == ("and @b.py", ("b.py",))
+
+
+async def test_what_is_said_before_a_turn_has_begun_comes_after_its_start() -> None:
+    desk = Desk()
+    desk.model.script = [reply("Both.")]
+    turn = desk.ask("first")
+    desk.conversation.turns.steer(Ask("second", "second", notices=("told",)))
+    await turn.result()
+    assert desk.kinds()[:3] == ["turn.started", "turn.steered", "notice"]
+    assert {event.turn for event in desk.events} == {turn.id}
+    assert [m.content for m in desk.model.requests[0].messages[1:]] == ["first", "second"]
+
+
+async def test_what_a_turn_ended_without_hearing_is_the_next_one_as_it_was_typed() -> None:
+    desk = Desk()
+
+    def stop(_request):  # type: ignore[no-untyped-def]
+        for name in ("a.py", "b.py"):
+            desk.conversation.turns.steer(Ask(f"{name}:\n```\nx\n```", f"@{name}", (name,)))
+        turn.cancel()
+        return reply("Hello")
+
+    desk.model.script = [stop, reply("Both."), reply("Last.")]
+    turn = desk.ask("first", mode=Mode.READ)
+    await desk.ask("last").result()  # it waits behind the words that were not heard
+    started = [event.body for event in desk.events if event.body.kind == "turn.started"]
+    assert [(body.text, body.files) for body in started] == [
+        ("first", ()),
+        ("@a.py\n\n@b.py", ("a.py", "b.py")),
+        ("last", ()),
+    ]
+    assert "```" in desk.model.requests[1].messages[-1].content
 
 
 async def test_the_context_is_compacted_between_steps_and_the_task_is_in_every_request() -> None:

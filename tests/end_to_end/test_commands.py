@@ -150,6 +150,8 @@ async def test_words_that_steer_join_the_next_step_and_too_many_are_refused_at_o
             server.release()
             assert (await first)["result"]["answer"] == (await second)["result"]["answer"] == "steered"
             assert (await first)["result"]["turn"] == (await second)["result"]["turn"]
+            assert [event["text"] for event in ed.of("turn.steered")] == ["rather so"]
+            assert "## You\n\nrather so" in (await ed.command("export"))["text"]
     assert [m["content"] for m in server.requests[-1].json["messages"][1:]] == ["first", "one two three", "rather so"]
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from llamagent_server.agent.conversations import MAX_OPEN
-from llamagent_server.agent.turns import MAX_WAITING, Ask
+from llamagent_server.agent.turn import Ask
+from llamagent_server.agent.turns import MAX_WAITING
 from llamagent_server.errors import Busy
 from llamagent_server.lsp.protocol import MAX_RUNNING
 from tests.agent.doubles import Desk, Hang, reply

@@ -123,6 +123,19 @@ class Editor:
             )
         )
 
+    def signs(self) -> list[str]:
+        """Line by line of the panel, the highlight groups of its signs."""
+        return [
+            " ".join(groups)
+            for groups in self.lua(
+                "local rows = {} for _, b in ipairs(vim.api.nvim_list_bufs()) do"
+                " if vim.bo[b].filetype == 'llamagent' then"
+                " for row = 0, vim.api.nvim_buf_line_count(b) - 1 do local groups = {}"
+                " for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(b, -1, {row, 0}, {row, -1}, {details = true})) do"
+                " table.insert(groups, mark[4].sign_hl_group) end table.insert(rows, groups) end end end return rows"
+            )
+        ]
+
     def until_panel(self, text: str) -> None:
         deadline = time.monotonic() + self.TIMEOUT
         while text not in self.panel():

@@ -244,12 +244,28 @@ def test_a_running_turn_is_steered(editor: Editor, model: FakeOllama) -> None:
     editor.ask("read it")
     editor.until_panel("I go")
     editor.command("Llamagent steer stop now")
-    # Commands are begun in their order: when this one is answered, the steering has joined.
-    editor.lua("_G.answered = require('llamagent.client').request_now(vim.lsp.get_clients()[1], 'context', {}, 5000)")
-    editor.until("_G.answered ~= nil")
+    editor.until_panel("stop now")  # at once, and the model still talks
     model.release()
     editor.until_ended()
     assert [asked(model, index) for index in range(len(model.requests))] == ["read it", "stop now"]
+
+
+def test_what_is_said_to_a_running_turn_stands_above_what_the_model_says_just_then(
+    editor: Editor, model: FakeOllama
+) -> None:
+    model.add(say("I go on for ever.", hold_after=2), say("I stop."))
+    editor.ask("read it")
+    editor.until_panel("I go")
+    before = editor.panel().splitlines()
+    row = before.index("I go")
+    editor.command("Llamagent steer stop now")
+    editor.until_panel("stop now")
+    assert editor.panel().splitlines() == [*before[:row], "stop now", "I go"]
+    assert editor.signs()[row:] == ["LlamagentUser", "LlamagentModel"]
+    model.release()
+    editor.until_ended()
+    assert editor.panel().splitlines()[row : row + 3] == ["stop now", "I go on for ever.", "I stop."]
+    assert editor.signs()[row : row + 3] == ["LlamagentUser", "LlamagentModel", "LlamagentModel"]
 
 
 def test_the_statusline_says_what_happens(editor: Editor, model: FakeOllama) -> None:

@@ -342,6 +342,7 @@ export interface ChangedFile {
 /** What an event of each kind carries beside its envelope. */
 export interface EventTable {
   "turn.started": { text: string; model: string; files: string[] };
+  "turn.steered": { text: string; files: string[] };
   "model.requested": { requestId: string; model: string; promptTokensEstimate: number; attempt: number };
   "model.delta": { channel: "content" | "thinking"; text: string };
   "model.replied": {

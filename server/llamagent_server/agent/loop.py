@@ -15,7 +15,7 @@ from llamagent_server.agent.session import Session
 from llamagent_server.agent.stalling import Stall, stall_in
 from llamagent_server.agent.stopping import stop_turn
 from llamagent_server.agent.toolcalls import finish, settle_all
-from llamagent_server.agent.turn import TurnState
+from llamagent_server.agent.turn import Ask, TurnState, together
 from llamagent_server.core.events import (
     Decision,
     HarnessDecided,
@@ -24,6 +24,7 @@ from llamagent_server.core.events import (
     StopReason,
     TurnEnded,
     TurnStarted,
+    TurnSteered,
 )
 from llamagent_server.core.messages import AssistantMessage, UserMessage
 from llamagent_server.errors import LlamagentError, ModelFailed
@@ -43,6 +44,8 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
     session.trace.emit(TurnStarted(shown, turn.settings.model, files))
     for words in turn.notices:
         session.trace.emit(Notice(Level.WARNING, words))
+    for said in turn.steering:
+        trace_steering(session, said)
     reason, answer, error = StopReason.ERROR, "", "an internal error; the log has more"
     try:
         await session.ports.prepare(lambda words: session.trace.emit(Notice(Level.WARNING, words)))
@@ -141,11 +144,18 @@ def _done(turn: TurnState) -> str:
     return f"Done so far: {turn.edits_made} of {turn.edits_tried} edits accepted, {turn.commands_run} commands run."
 
 
+def trace_steering(session: Session, said: Ask) -> None:
+    """What was said to the running turn is seen at once, long before the model gets it."""
+    session.trace.emit(TurnSteered(said.shown, said.files))
+    for words in said.notices:
+        session.trace.emit(Notice(Level.WARNING, words))
+
+
 def _join_steering(session: Session, turn: TurnState) -> None:
     if turn.steering:
-        words = "\n\n".join(turn.steering)
+        said = together(turn.steering, turn.mode)
         turn.steering.clear()
-        session.add(UserMessage(words))
+        session.add(UserMessage(said.text))
 
 
 def _close(session: Session, words: str) -> None:

@@ -1,5 +1,6 @@
-"""What is counted within one turn: steps, tokens, changes, and what repeats itself."""
+"""What a turn is about, and what is counted within it: steps, tokens, changes, and what repeats itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from llamagent_server.agent.repeats import Repeats
@@ -7,6 +8,26 @@ from llamagent_server.core.events import TurnUsage
 from llamagent_server.core.messages import Usage
 from llamagent_server.core.policy import Mode
 from llamagent_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a turn is about: `text` is what the model gets, `shown` what the person typed, `files` what went along.
+    `notices` are told when it begins."""
+
+    text: str
+    shown: str
+    files: tuple[str, ...] = ()
+    mode: Mode = Mode.AGENT
+    notices: tuple[str, ...] = ()
+
+
+def together(asks: Sequence[Ask], mode: Mode) -> Ask:
+    """Several asks as one. What they had to tell is told already."""
+    text = "\n\n".join(ask.text for ask in asks)
+    shown = "\n\n".join(ask.shown for ask in asks)
+    files = tuple(dict.fromkeys(file for ask in asks for file in ask.files))
+    return Ask(text, shown, files, mode)
 
 
 @dataclass
@@ -27,7 +48,7 @@ class TurnState:
     stalls: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     notices: tuple[str, ...] = ()  # told when the turn begins
-    steering: list[str] = field(default_factory=list)
+    steering: list[Ask] = field(default_factory=list)
     stop: "Stop | None" = None
 
     def spend(self, usage: Usage, estimated_prompt: int, estimated_reply: int) -> None:

@@ -7,30 +7,17 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TypeVar
 
-from llamagent_server.agent.loop import run_turn
+from llamagent_server.agent.loop import run_turn, trace_steering
 from llamagent_server.agent.results import TurnResult
 from llamagent_server.agent.room import require_room
 from llamagent_server.agent.session import Session
-from llamagent_server.agent.turn import TurnState
-from llamagent_server.core.events import Level, Notice, StopReason, TurnUsage
-from llamagent_server.core.policy import Mode
+from llamagent_server.agent.turn import Ask, TurnState, together
+from llamagent_server.core.events import StopReason, TurnUsage
 from llamagent_server.errors import Busy
 
 MAX_WAITING = 100
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a turn is about: `text` is what the model gets, `shown` what the person typed, `files` what went along.
-    `notices` are told when it begins."""
-
-    text: str
-    shown: str
-    files: tuple[str, ...] = ()
-    mode: Mode = Mode.AGENT
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -110,11 +97,11 @@ class Turns:
         if self._running is None or self._state is None:
             return self.start(ask)
         running = self._running
-        together = "\n\n".join([running.ask.text, *self._state.steering, ask.text])
-        require_room(self._session, self._state.settings, together)
-        self._state.steering.append(ask.text)
-        for words in ask.notices:
-            self._session.trace.emit(Notice(Level.WARNING, words))
+        whole = together([running.ask, *self._state.steering, ask], running.ask.mode)
+        require_room(self._session, self._state.settings, whole.text)
+        self._state.steering.append(ask)
+        if self._session.trace.turn == running.id:  # else it tells of them when it begins
+            trace_steering(self._session, ask)
         return Turn(running.id, running.session, ask, running._ended, lambda _: False)
 
     def cancel(self) -> bool:
@@ -166,8 +153,7 @@ class Turns:
     def _next(self, ended: TurnState) -> None:
         self._running = self._state = None
         if ended.steering:
-            words = "\n\n".join(ended.steering)
-            self._waiting.appendleft(self._new(Ask(words, words, mode=ended.mode)))
+            self._waiting.appendleft(self._new(together(ended.steering, ended.mode)))
         self._start_waiting()
 
     def _start_waiting(self) -> None:

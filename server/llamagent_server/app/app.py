@@ -12,8 +12,8 @@ from llamagent_server.agent.prompt import Attachment, ask_text, fenced, system_p
 from llamagent_server.agent.roads import fitted
 from llamagent_server.agent.room import compact
 from llamagent_server.agent.session import Ports, Session
-from llamagent_server.agent.turn import nothing_spent
-from llamagent_server.agent.turns import Ask, Turn
+from llamagent_server.agent.turn import Ask, nothing_spent
+from llamagent_server.agent.turns import Turn
 from llamagent_server.app import reports
 from llamagent_server.app.asides import Aside, told
 from llamagent_server.app.bars import OpenBar, shown

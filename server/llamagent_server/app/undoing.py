@@ -8,7 +8,7 @@ from llamagent_server.agent.prompt import Attachment, ask_text
 from llamagent_server.agent.results import Undone
 from llamagent_server.agent.review import MADE, resolve
 from llamagent_server.agent.session import Ports, Session
-from llamagent_server.agent.turns import Ask
+from llamagent_server.agent.turn import Ask
 from llamagent_server.core.messages import AssistantMessage, UserMessage
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced

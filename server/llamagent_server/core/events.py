@@ -95,6 +95,16 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnSteered:
+    """What the person said to the running turn; the model gets it before its next step."""
+
+    kind: ClassVar[str] = "turn.steered"
+    actor: ClassVar[Actor] = Actor.USER
+    text: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequested:
     kind: ClassVar[str] = "model.requested"
     actor: ClassVar[Actor] = Actor.MODEL
@@ -213,6 +223,7 @@ class Notice:
 
 EventBody: TypeAlias = (
     TurnStarted
+    | TurnSteered
     | ModelRequested
     | ModelDelta
     | ModelReplied

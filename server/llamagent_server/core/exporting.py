@@ -102,7 +102,7 @@ def _spoken(message: Message) -> Iterator[str]:
 
 def _event(event: JsonObject) -> Iterator[str]:
     match event.get("kind"):
-        case "turn.started":
+        case "turn.started" | "turn.steered":
             yield f"## You\n\n{_text(event, 'text')}"
             if isinstance(files := event.get("files"), list) and files:
                 yield f"With {', '.join(f'`{file}`' for file in files)}."

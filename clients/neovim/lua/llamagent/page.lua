@@ -70,6 +70,7 @@ end
 --- Take away all lines from `row` on.
 ---@param row integer
 function Page:cut(row)
+  api.nvim_buf_clear_namespace(self.bufnr, ns, row, -1) -- marks would move to what comes there next
   api.nvim_buf_set_lines(self.bufnr, row, -1, true, {})
 end
 

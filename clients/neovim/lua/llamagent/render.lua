@@ -135,20 +135,25 @@ local function ended_text(event)
   return table.concat(parts, ' · ')
 end
 
+---@param event llamagent.Event
+---@return llamagent.Block
+local function said(event)
+  local lines = lines_of(event.text)
+  local spans = {}
+  if #(event.files or {}) > 0 then
+    local names = vim.tbl_map(function(name)
+      return tostring(name)
+    end, event.files)
+    table.insert(lines, 'with ' .. table.concat(names, ', '))
+    table.insert(spans, { row = #lines - 1, from = 0, to = #lines[#lines], group = 'LlamagentDim' })
+  end
+  return { lines = lines, sign = 'user', group = 'LlamagentUser', whole = #spans == 0, spans = spans }
+end
+
 ---@type table<string, fun(event: llamagent.Event, root?: string): llamagent.Block?>
 local blocks = {
-  ['turn.started'] = function(event)
-    local lines = lines_of(event.text)
-    local spans = {}
-    if #(event.files or {}) > 0 then
-      local names = vim.tbl_map(function(name)
-        return tostring(name)
-      end, event.files)
-      table.insert(lines, 'with ' .. table.concat(names, ', '))
-      table.insert(spans, { row = #lines - 1, from = 0, to = #lines[#lines], group = 'LlamagentDim' })
-    end
-    return { lines = lines, sign = 'user', group = 'LlamagentUser', whole = #spans == 0, spans = spans }
-  end,
+  ['turn.started'] = said,
+  ['turn.steered'] = said,
 
   ['harness.decided'] = function(event)
     local bad = event.decision == 'refuse' or event.decision == 'stop'

@@ -136,11 +136,19 @@ function Transcript:replied(event)
   end
 end
 
+--- What may come while the model talks; its words so far go on below.
+local MEANWHILE = { ['turn.steered'] = true, ['notice'] = true }
+
 ---@param event llamagent.Event
 function Transcript:add_block(event)
   local block = render.block(event, self.root)
   if not block then
     return
+  end
+  local tail = MEANWHILE[event.kind] and self.tail or nil
+  if tail then
+    self.page:cut(tail.row)
+    self.tail = nil
   end
   self:end_stream()
   if event.kind == 'turn.started' and self.page:bottom() > 0 then
@@ -151,6 +159,9 @@ function Transcript:add_block(event)
     self.page:mark_turn(row)
   elseif event.kind == 'turn.ended' then
     self.last_error = event.error
+  end
+  if tail then
+    self:stream(tail.channel, tail.text)
   end
 end
 

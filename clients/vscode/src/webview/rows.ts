@@ -33,7 +33,8 @@ export function row(actor: Actor, kind: string, ...children: (Node | string)[]):
 export function rowOf(event: TraceEvent): HTMLElement | null {
   switch (event.kind) {
     case "turn.started":
-      return started(event);
+    case "turn.steered":
+      return said(event);
     case "harness.decided":
       return decided(event);
     case "tool.returned":
@@ -47,7 +48,7 @@ export function rowOf(event: TraceEvent): HTMLElement | null {
   }
 }
 
-function started({ text, files }: EventOf<"turn.started">): HTMLElement {
+function said({ text, files }: EventOf<"turn.started" | "turn.steered">): HTMLElement {
   const names = files.length > 0 ? [el("div", { class: "dim", text: t("with {0}", visible(files.join(", "))) })] : [];
   return row("user", "asked", el("div", { class: "text", text }), ...names);
 }

@@ -111,6 +111,24 @@ describe("the prompt", () => {
     assert.equal(await at.prompt.inputValue(), "The newer ask.");
   });
 
+  it("says to the running turn what cannot wait for its end, and shows it at once", async () => {
+    const talk = { content: "one two three four", hold_after: 3 };
+    const at = await scene({ replies: [talk, { content: "Silent I am." }] });
+    await at.ask("Talk.");
+    await at.shows("one two three");
+    await at.prompt.fill("Rather be silent.");
+    await at.button("Steer").click();
+    await at.panel.locator(".row.user").getByText("Rather be silent.").waitFor();
+    assert.equal(await at.prompt.inputValue(), "");
+    assert.equal(await at.panel.locator(".turn").count(), 1);
+    assert.equal(await at.panel.getByRole("list", { name: "Waiting asks" }).getByRole("listitem").count(), 0);
+    at.release();
+    await at.shows("Silent I am.");
+    assert.equal(await at.panel.locator(".turn").count(), 1);
+    const said = await at.panel.locator(".row:not(.harness) .what").allInnerTexts();
+    assert.deepEqual(said, ["Talk.", "Rather be silent.", "one two three four", "Silent I am."]);
+  });
+
   it("queues what is asked while a turn runs, and takes it back", async () => {
     const at = await scene({ replies: [{ content: "one two three four", hold_after: 3 }] });
     await at.ask("Talk.");

@@ -19,6 +19,8 @@ export interface Reply {
 export interface Model {
   url: string;
   port: number;
+  /** Lets every reply go on that waits at its `hold_after`, now and later. */
+  release(): void;
   stop(): void;
 }
 
@@ -34,7 +36,12 @@ export async function startModel(replies: readonly Reply[], models: readonly str
   const child: ChildProcess = spawn(PYTHON, args, { cwd: PROJECT, stdio: ["ignore", "ignore", "inherit"] });
   await until("the model server", () => existsSync(portFile) && readFileSync(portFile, "utf8").trim() !== "");
   const port = Number(readFileSync(portFile, "utf8"));
-  return { url: `http://127.0.0.1:${String(port)}`, port, stop: () => void child.kill() };
+  return {
+    url: `http://127.0.0.1:${String(port)}`,
+    port,
+    release: () => void child.kill("SIGUSR1"),
+    stop: () => void child.kill(),
+  };
 }
 
 export function call(name: string, args: Record<string, unknown>): Reply {

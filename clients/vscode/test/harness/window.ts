@@ -76,9 +76,14 @@ export class Window {
     await this.newConversation();
   }
 
+  /** An empty one stays: what is asked in the moment in which a new one begins may still come into the old one. */
   async newConversation(): Promise<void> {
+    const rows = this.panel.locator(".row");
+    if ((await rows.count()) === 0) {
+      return;
+    }
     await this.page.locator('.part.auxiliarybar a.action-label[aria-label^="New Conversation"]').first().click();
-    await until("an empty conversation", async () => (await this.panel.locator(".row").count()) === 0);
+    await until("an empty conversation", async () => (await rows.count()) === 0);
   }
 
   /** What the model answers from now on. */
@@ -87,6 +92,11 @@ export class Window {
     this.model = await startModel(replies, models);
     this.place.forward.to(this.model.port);
     old?.stop();
+  }
+
+  /** The model's held reply goes on to its end. */
+  release(): void {
+    this.model?.release();
   }
 
   /** Another window of the same VS Code, with the same model. */
