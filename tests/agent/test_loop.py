@@ -342,6 +342,18 @@ async def test_a_cancel_in_mid_stream_closes_the_request_and_the_next_ask_works(
     assert (await desk.ask().result()).answer == "here"
 
 
+async def test_a_cancel_before_the_first_step_ends_the_turn_and_the_next_one_runs() -> None:
+    desk = Desk([reply("never"), reply("here")])
+    turn, following = desk.ask("one"), desk.ask("two")
+    assert turn.cancel()
+    async with asyncio.timeout(5):
+        assert (await turn.result()).stop_reason is StopReason.CANCELLED
+        assert (await following.result()).stop_reason is StopReason.ANSWERED
+    for kind in ("turn.started", "turn.ended"):
+        assert [event["turn"] for event in desk.of(kind)] == [turn.id, following.id]
+    assert_whole(desk.conversation.session.messages)
+
+
 async def test_a_cancel_while_a_review_is_open_takes_it_down_and_settles_the_call() -> None:
     waiting = asyncio.Event()
 

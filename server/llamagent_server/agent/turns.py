@@ -164,7 +164,11 @@ class Turns:
 
     def _cancel(self, turn: Turn) -> bool:
         if turn is self._running and self._task is not None:
-            return self._task.cancel()
+            if self._session.trace.turn == turn.id:
+                return self._task.cancel()
+            # A task that is cancelled before its first step never takes one: nothing would end the turn.
+            asyncio.get_running_loop().call_soon(self._task.cancel)
+            return True
         if turn in self._waiting:
             self._waiting.remove(turn)
             self._queue_changed()
