@@ -621,7 +621,7 @@ async def test_a_resumed_conversation_goes_on_with_its_numbers_and_its_messages(
     session, last = desk.conversation.id, desk.events[-1].seq
     again = Desk([reply("two")])
     again.store = desk.store
-    again.conversations.resume(session)
+    again.conversations.to_ask_in(session)
     await again.ask("second").result()
     assert again.events[0].seq == last + 1
     sent = again.model.requests[0].messages
@@ -643,7 +643,7 @@ async def test_a_conversation_of_the_terminal_agent_gets_a_system_message_when_i
     journal = desk.store.create(lambda session: {"type": "session", "id": session})
     for fields in ({"role": "user", "content": "one?"}, {"role": "assistant", "content": "one"}):
         journal.append({"type": "message", **fields})
-    desk.conversations.resume(journal.session)
+    desk.conversations.to_ask_in(journal.session)
     await desk.ask("and?").result()
     sent = desk.model.requests[0].messages
     assert [type(m) for m in sent] == [SystemMessage, UserMessage, AssistantMessage, UserMessage]

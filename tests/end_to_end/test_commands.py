@@ -178,6 +178,23 @@ async def test_what_cannot_be_meant_yet_is_said(project: Path, home: Path) -> No
             assert much == "There is no conversation number 9999999999: there are 1."
 
 
+async def test_the_current_conversation_is_the_one_asked_in_last_and_not_one_that_was_looked_at(
+    project: Path, home: Path
+) -> None:
+    with FakeOllama(replies=[say("ok")] * 6) as server:
+        async with editor(project, home, url=server.url) as ed:
+            first = (await ed.ask("one"))["session"]
+            await ed.command("new")
+            second = (await ed.ask("two"))["session"]
+            await ed.ask("one again", session=first)
+            assert (await ed.ask("where?"))["session"] == first
+        async with editor(project, home, url=server.url) as ed:
+            third = (await ed.ask("three"))["session"]
+            await ed.command("context", session=first)
+            await ed.command("cancel", session=second)
+            assert (await ed.ask("where?"))["session"] == third
+
+
 async def test_resume_alone_goes_on_with_the_newest_that_is_not_current(project: Path, home: Path) -> None:
     with FakeOllama(replies=[say("one"), say("two")]) as server:
         async with editor(project, home, url=server.url) as ed:

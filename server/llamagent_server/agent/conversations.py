@@ -63,7 +63,15 @@ class Conversations:
         if session is None:
             return self.current or self.begin()
         known = self._open.get(self._copies.get(session, session))
-        return self.resume(session) if known is None else self._used(known)
+        if known is None:
+            known = self._stored(session)
+            self._copies[session] = known.id
+        return self._used(known)
+
+    def to_ask_in(self, session: str | None) -> Conversation:
+        """As `get`; what is asked in becomes the current one, what is only looked at does not."""
+        self.current = self.get(session)
+        return self.current
 
     def begin(self) -> Conversation:
         created = self._ports.clock().isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -71,15 +79,6 @@ class Conversations:
         journal = self._store().create(lambda session: session_record(session, created, model))
         session = Session(self._ports, journal, Trace(journal.session, journal, self._listener, self._ports.clock))
         return self._keep(Conversation(session, Turns(session, self._on_queue)))
-
-    def resume(self, session: str) -> Conversation:
-        """Go on with a stored conversation and make it the current one. Raises UnknownSession."""
-        known = self._open.get(self._copies.get(session, session))
-        if known is None:
-            known = self._stored(session)
-            self._copies[session] = known.id
-        self.current = known
-        return self._used(known)
 
     def _stored(self, session: str) -> Conversation:
         stored = self._store().open(session)

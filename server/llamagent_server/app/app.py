@@ -120,7 +120,7 @@ class App:
         UnknownSession."""
         if not text.strip():
             raise BadArgument("There is nothing to ask: the text is empty.")
-        conversation = self._conversations.get(session)
+        conversation = self._conversations.to_ask_in(session)
         labels = tuple(attachment.label for attachment in attachments)
         told = "\n".join((text, *(f"[{words}]" for words in unread)))
         room = len(told)
@@ -137,7 +137,7 @@ class App:
         With `undo` the way back from their edits is proposed first, and nothing else happens where that is refused.
         Raises BadArgument, Busy, UnknownSession; RequestError where there is no way back.
         """
-        known = self._known(session)
+        known = self._conversations.to_ask_in(session)
         known.idle()
         name = retried(known.session, turn, words)
         return await known.turns.alone(self._from_before(known, name, words, undo=undo))
@@ -320,7 +320,7 @@ class App:
     async def resume(self, ref: int | str | None) -> results.SessionRef:
         rows = (await self.sessions()).sessions
         session = reports.other(rows) if ref is None else reports.meant(rows, ref)
-        conversation = self._conversations.resume(session)
+        conversation = self._conversations.to_ask_in(session)
         row = await self._row(session)
         title = conversation.title or (row.title if row else conversation.session.title)
         return results.SessionRef(conversation.id, title, row.messages if row else 0)
