@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from llamagent_server.agent.ports import Model, ModelInfo
-from llamagent_server.errors import LlamagentError, ModelError
+from llamagent_server.errors import LlamagentError, ModelError, ModelUnreachable
 from llamagent_server.model_offer import memory_words, offer
 from llamagent_server.providers.base import create_model
 from llamagent_server.settings import Provider, Settings
@@ -200,7 +201,10 @@ async def _other_dialect(settings: Settings, error: ModelError) -> Finding:
     if settings.provider is Provider.OLLAMA and await _answers(settings, Provider.OPENAI):
         words = f"The server at {settings.url} is no Ollama, but it answers like an OpenAI-compatible one"
         return Finding(Sign.FAIL, words, 'Set provider = "openai" in ~/.llamagent/server.toml.')
-    return _failure(error)
+    found = _failure(error)
+    if settings.provider is Provider.OLLAMA and isinstance(error, ModelUnreachable) and not shutil.which("ollama"):
+        return replace(found, todo=f"No `ollama` is found here: https://ollama.com/download has it. {found.todo}")
+    return found
 
 
 async def _answers(settings: Settings, provider: Provider) -> bool:

@@ -30,7 +30,10 @@ async def offer(settings: Settings, screen: Screen) -> bool:
         return False
     model = create_model(settings)
     try:
-        models = await model.list_models()
+        try:
+            models = await model.list_models()
+        except LlamagentError:
+            return False  # the doctor has just said so
         if full_name(settings.model) in {full_name(known.name) for known in models}:
             return False
         name = _wanted(settings, suggested(total_memory(), models))

@@ -48,6 +48,24 @@ async def test_nobody_answers(tmp_path: Path) -> None:
     assert "ollama serve" in found[-1].todo
 
 
+@pytest.mark.parametrize("there", [True, False])
+async def test_where_ollama_is_to_be_had_is_said_where_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    if there:
+        (tmp_path / "ollama").write_text("#!/bin/sh\n")
+        (tmp_path / "ollama").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = await findings(Settings(url="http://127.0.0.1:9"), tmp_path)
+    assert ("https://ollama.com/download" in found[-1].todo) != there
+
+
+def test_that_nobody_answers_is_said_once(stage: Stage) -> None:
+    window = Terminal([str(stage.folder), "-", "doctor", "--url", "http://127.0.0.1:9"], stage.env)
+    assert window.ended() == 1
+    assert window.shown.count("No model server answers") == 1
+
+
 async def test_the_model_is_missing(tmp_path: Path) -> None:
     with FakeOllama(models=[FakeModel("gemma3:4b")]) as server:
         found = await findings(Settings(url=server.url), tmp_path)
