@@ -25,7 +25,11 @@ COMMANDS: dict[str, Any] = {
     "llamagent.set_temperature": {"previous": 0.2, "value": 0.5},
     "llamagent.set_num_ctx": {"previous": 8192, "value": 4096, "note": "The model is loaded anew."},
     "llamagent.delete_session": {"session": "s1", "title": "Make it polite", "messages": 4},
-    "llamagent.undo_turn": {"proposed": [], "outcome": "nothing"},
+    "llamagent.undo_turn": {
+        "proposed": [],
+        "outcome": "nothing",
+        "reason": "No turn of this conversation has changed a file.",
+    },
     "llamagent.cancel": {"cancelled": True},
     "llamagent.clear": {"session": "s2"},
     "llamagent.compact": {"summary": "It was about greetings.", "tokensBefore": 5000, "tokensAfter": 900},

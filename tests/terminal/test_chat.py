@@ -76,6 +76,13 @@ def test_ctrl_c_in_a_turn_stops_it_and_the_conversation_goes_on(stage: Stage) ->
     assert terminal.ended() == 0
 
 
+def test_a_request_that_ctrl_c_cancelled_is_no_error(stage: Stage) -> None:
+    error = {"code": -32800, "message": "The request was cancelled.", "data": {}}
+    done = piped(stage.arguments([{"error": error}], "chat"), stage.env, "one\n")
+    assert "stopped" in done.stdout
+    assert "error" not in done.stdout
+
+
 def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
     file = stage.folder / "a.txt"
     file.write_text("one\n")
@@ -96,6 +103,7 @@ def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
         ("/clear", "a new conversation"),
         ("/compact", "5,000 tokens became 900"),
         ("/context", "system"),
+        ("/undo", "› No turn of this conversation has changed a file."),
         ("/config", "server.toml, line 3: unknown key"),
         ("/sessions", "1  2026-01-02 03:04  Make it <ESC>[31mpolite"),
         ("/resume 1", "going on with: Make it polite"),

@@ -61,7 +61,10 @@ def _answer(session: Session, text: str, options: Options) -> None:
         elif text.strip():
             session.ask(text, read_only=options.read_only)
     except RequestFailed as error:
-        say_failed(session.screen, error)
+        if error.cancelled:  # the person pressed Ctrl-C, and was told so
+            session.screen.line(Span("stopped", Style.DIM))
+        else:
+            say_failed(session.screen, error)
 
 
 def read_prompt(screen: Screen, session: Session) -> str | None:

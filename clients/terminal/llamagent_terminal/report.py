@@ -126,9 +126,12 @@ def _cancelled(screen: Screen, result: Result) -> None:
 
 
 def _undone(screen: Screen, result: Result) -> None:
-    words = "nothing to take back" if result["outcome"] == "nothing" else f"undo: {result['outcome']}"
-    why = f", {result['reason']}" if result.get("reason") else ""
-    screen.line(Span(words + why, Style.DIM))
+    why = result.get("reason")
+    if result["outcome"] == "nothing":
+        words = why or "nothing to take back"
+    else:
+        words = f"undo: {result['outcome']}" + (f", {why}" if why else "")
+    screen.line(Span(words, Style.DIM))
 
 
 def _initialised(screen: Screen, result: Result) -> None:
