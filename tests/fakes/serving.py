@@ -93,7 +93,7 @@ class FakeServer:
             self._http.server_close()
 
     def __enter__(self) -> Self:
-        return self.start()
+        return self if self._http is not None else self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
