@@ -116,3 +116,36 @@ async def test_what_was_allowed_for_the_session_is_asked_again_in_another_folder
             asked = [params["command"] for params in ed.asked("llamagent/consent")]
     assert asked == ["touch ran", "touch ran", "touch made"]
     assert list(other.iterdir()) == []
+
+
+async def test_a_file_with_keys_that_was_shown_is_asked_about_again_in_another_folder(
+    project: Path, other: Path, home: Path
+) -> None:
+    (project / ".env").write_text("KEY=mine\n")
+    (other / ".env").write_text("KEY=theirs\n")
+    read = call("read_file", path=".env")
+    with FakeOllama(replies=[read, say("ok"), read, say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+            await ed.ask("go")
+            assert "KEY=mine" in str(server.requests[-1].json)
+            await move(ed, other)
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][1]
+            await ed.ask("again")
+            assert len(ed.asked("window/showMessageRequest")) == 2
+    assert "KEY=theirs" not in str(server.requests[-1].json)
+
+
+async def test_a_yes_to_a_file_with_keys_shows_no_other_folders(project: Path, other: Path, home: Path) -> None:
+    for folder in (project, other):
+        (folder / ".env").write_text(f"KEY={folder.name}\n")
+    with FakeOllama(replies=[call("read_file", path=".env"), say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+
+            def shows_the_first(params: Any) -> Any:
+                return params["actions"][len(ed.asked("window/showMessageRequest")) - 1]
+
+            ed.answers["window/showMessageRequest"] = moving(ed, other, shows_the_first)
+            await ed.ask("go")
+            assert len(ed.asked("window/showMessageRequest")) == 2
+    assert "KEY=other" not in str(server.requests[-1].json)

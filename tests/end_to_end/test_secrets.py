@@ -96,3 +96,23 @@ async def test_a_comment_of_a_repository_cannot_send_keys_along_by_a_mention(kee
             await ed.until(lambda: bool(ed.of("turn.ended")))
             assert len(ed.asked("window/showMessageRequest")) == 1
     assert KEY not in seen(server)
+
+
+async def test_without_a_folder_an_open_file_asks_by_where_it_lies_and_what_it_leads_to(
+    project: Path, home: Path
+) -> None:
+    """Where no folder is open a document is named by its file's name alone."""
+    (project / ".aws").mkdir()
+    (project / ".aws/credentials").write_text(f"key = {KEY}\n")
+    (project / "notes.txt").symlink_to(".aws/credentials")
+    asked = [call("read_file", path="credentials"), call("read_file", path="notes.txt"), say("ok")]
+    with FakeOllama(replies=asked) as server:
+        async with editor(project, home, url=server.url) as ed:
+            gone = {"added": [], "removed": [{"uri": project.as_uri(), "name": project.name}]}
+            await ed.client.notify("workspace/didChangeWorkspaceFolders", {"event": gone})
+            ed.answers["window/showMessageRequest"] = lambda params: params["actions"][1]
+            await ed.open(".aws/credentials")
+            await ed.open("notes.txt")
+            await ed.ask("go")
+            assert len(ed.asked("window/showMessageRequest")) == 1
+    assert KEY not in seen(server)

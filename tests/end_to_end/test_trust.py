@@ -212,6 +212,25 @@ async def test_without_a_folder_a_command_is_refused_before_anybody_is_asked(pro
     assert "Refused: no folder is open" in ed.of("tool.returned")[0]["content"]
 
 
+async def test_without_a_folder_an_open_file_that_decides_what_runs_is_not_written_either(
+    project: Path, home: Path
+) -> None:
+    (project / ".llamagent").mkdir()
+    (project / ".llamagent/config.toml").write_text('model = "m"\n')
+    (project / "plain.toml").symlink_to(".llamagent/config.toml")
+    words = {"old_text": "model", "new_text": 'allowed_commands = ["sh"]\nmodel'}
+    tried = [call("edit_file", path=path, **words) for path in ("config.toml", "plain.toml")]
+    with FakeOllama(replies=[*tried, say("ok")]) as server:
+        async with editor(project, home, url=server.url) as ed:
+            gone = {"added": [], "removed": [{"uri": project.as_uri(), "name": project.name}]}
+            await ed.client.notify("workspace/didChangeWorkspaceFolders", {"event": gone})
+            await ed.open(".llamagent/config.toml")
+            await ed.open("plain.toml")
+            await ed.ask("go")
+            assert ed.asked("workspace/applyEdit") == []
+    assert [".llamagent decides what runs" in event["content"] for event in ed.of("tool.returned")] == [True, True]
+
+
 async def test_shared_skills_and_the_files_beside_them_are_loaded_where_the_folder_is_trusted(
     project: Path, home: Path
 ) -> None:

@@ -18,22 +18,26 @@ class SecretFiles:
     def __init__(self, workspace: ProjectWorkspace, ask: Callable[[str], Awaitable[bool]]) -> None:
         self._workspace = workspace
         self._ask = ask
-        self._answers: dict[str, bool] = {}
+        self._answers: dict[str, bool] = {}  # by the full path: a yes is for no other folder's file of that name
         self._asking = asyncio.Lock()
 
     async def refusal(self, path: str) -> str | None:
         """Why the model may not see the file that `path` names; None where it may. By whatever link it is named, what
         it leads to counts."""
-        found = await self._workspace.resolve(path, Purpose.READ)
-        if isinstance(found, Resolved):
-            parts, name = found.parts, found.path
-        elif self._workspace.folders:
-            return None  # there is nothing to be seen
-        else:
-            parts, name = tuple(path.replace("\\", "/").split("/")), path
-        if not secret(parts):
+        if await self._secret(path) is None:
             return None
         async with self._asking:  # one file may be named twice at once
-            if name not in self._answers:
-                self._answers[name] = await self._ask(name)
-        return None if self._answers[name] else REFUSED.format(path=name)
+            while (found := await self._secret(path)) is not None:
+                name, real = found
+                if real in self._answers:
+                    return None if self._answers[real] else REFUSED.format(path=name)
+                self._answers[real] = await self._ask(name)  # meanwhile another folder may be opened
+        return None
+
+    async def _secret(self, path: str) -> tuple[str, str] | None:
+        """How the file that `path` names is called, and its full path, if it is one that holds keys."""
+        found = await self._workspace.resolve(path, Purpose.READ)
+        if isinstance(found, Resolved):
+            return (found.path, str(found.real)) if secret(found.parts) else None
+        real = self._workspace.unfiled(path)
+        return (path, str(real)) if real is not None and secret(real.parts) else None

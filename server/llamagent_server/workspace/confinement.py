@@ -187,8 +187,8 @@ def _judged(given: str, place: _Place, purpose: Purpose) -> Resolved | PathProbl
     if not _is_within(place.real, place.root):
         return _refused(given, "it leads out of the workspace")
     parts = place.real.relative_to(place.root).parts
-    if purpose is Purpose.WRITE and (name := protected(parts) or protected(_below_folder(given, place))):
-        return _refused(given, f"{shown(name)} decides what runs or what is trusted, so it is never written")
+    if purpose is Purpose.WRITE and (never := never_written(given, parts, _below_folder(given, place))):
+        return never
     if purpose is Purpose.SET_UP and parts[:1] != (_OURS,):
         return _refused(given, f"it is not in {_OURS}")
     status = _status(place.real, purpose)
@@ -209,6 +209,14 @@ def _judged(given: str, place: _Place, purpose: Purpose) -> Resolved | PathProbl
     if purpose in _WRITES and (why := _in_repository_data(place.root, parts)):
         return _refused(given, why)
     return resolved
+
+
+def never_written(given: str, *ways: Sequence[str]) -> PathProblem | None:
+    """Why nothing that the names `ways` lead through is written, None where it may be."""
+    name = next(filter(None, map(protected, ways)), None)
+    if name is None:
+        return None
+    return _refused(given, f"{shown(name)} decides what runs or what is trusted, so it is never written")
 
 
 def _below_folder(given: str, place: _Place) -> list[str]:

@@ -149,6 +149,11 @@ class ProjectWorkspace:
         places = (resolve(document.uri, Purpose.READ, self._folders) for document in self._view().documents)
         return tuple(place.path for place in places if isinstance(place, Resolved))
 
+    def unfiled(self, path: str) -> Path | None:
+        """The file, by no link, of the open document that `path` names where no folder is open."""
+        document = self._view().without_folder(path)
+        return snapshots.real_path(document) if document is not None else None
+
     async def files(self) -> tuple[str, ...]:
         """All files of all folders, ignored ones left out."""
         several = len(self._folders) > 1

@@ -17,6 +17,7 @@ from llamagent_server.workspace.confinement import (
     Resolved,
     locate,
     missing,
+    never_written,
 )
 from llamagent_server.workspace.freshness import Freshness, Truth
 
@@ -69,9 +70,9 @@ class View:
     def files(self) -> Iterator[tuple[Path, OpenDocument]]:
         """The open documents that are files, with their real paths."""
         for document in self.documents:
-            path = uris.to_path(document.uri)
-            if path is not None:
-                yield Path(os.path.realpath(path)), document
+            real = real_path(document)
+            if real is not None:
+                yield real, document
 
     def without_folder(self, path: str) -> OpenDocument | None:
         """The document that `path` names without a folder's help: an untitled one, or any where no folder is open."""
@@ -81,6 +82,12 @@ class View:
         files = [(document, uris.to_path(document.uri)) for document in self.documents]
         named = [d for d, file in files if d.uri == path or (file is not None and wanted in (file, Path(file.name)))]
         return named[0] if len(named) == 1 else None
+
+
+def real_path(document: OpenDocument) -> Path | None:
+    """The file of a document, by no link; None where it has none."""
+    path = uris.to_path(document.uri)
+    return None if path is None else Path(os.path.realpath(path))
 
 
 def is_work(uri: str) -> bool:
@@ -128,7 +135,8 @@ def for_edit(
 ) -> Snapshot | NewFile | PathProblem:
     """The text of the file that `path` names, or the place where it may be created. Blocking."""
     if (document := view.without_folder(path)) is not None:
-        return _of_buffer(path, document)
+        ways = [way.parts for way in (uris.to_path(document.uri), real_path(document)) if way is not None]
+        return never_written(path, *ways) or _of_buffer(path, document)
     place = locate(path, purpose, view.folders)
     if isinstance(place, PathProblem):
         return place
