@@ -149,7 +149,6 @@ function attachSelection(parts: Parts): boolean {
 async function askAbout(parts: Parts, panel: Panel): Promise<void> {
   if (attachSelection(parts)) {
     await panel.focus();
-    panel.postWhenReady({ type: "prompt", text: "" });
   }
 }
 

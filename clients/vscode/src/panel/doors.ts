@@ -22,6 +22,9 @@ const COMMANDS: ReadonlySet<PageCommand> = new Set<PageCommand>([
 
 export async function receive(parts: Parts, panel: Panel, message: FromPage): Promise<void> {
   switch (message.type) {
+    case "writing":
+      parts.reviews.typing.inPrompt(message.is ? () => panel.focusIfVisible() : null);
+      return;
     case "ask":
       if (!(await runTyped(message.text))) {
         await talk.ask(parts, panel, message.text, message.steer);
@@ -61,6 +64,7 @@ export async function receive(parts: Parts, panel: Panel, message: FromPage): Pr
       await vscode.window.showTextDocument(vscode.Uri.parse(message.uri, true), { preview: true });
       return;
     case "ready":
+      parts.reviews.typing.inPrompt(null);
       return;
   }
 }

@@ -46,6 +46,8 @@ export type ConsentDecision = "run" | "network" | "always" | "refuse" | "reason"
 
 export type FromPage =
   | { type: "ready" }
+  /** Whether the person is in the prompt, in the middle of a text; said again at each key. */
+  | { type: "writing"; is: boolean }
   | { type: "ask"; text: string; steer: boolean }
   | { type: "retry"; turn: string; text?: string; edited: boolean }
   | { type: "undo"; turn: string }

@@ -33,9 +33,8 @@ export class Panel implements vscode.WebviewViewProvider {
     view.webview.onDidReceiveMessage((message: FromPage) => {
       if (message.type === "ready") {
         this.pageIsReady();
-      } else {
-        this.source.receive(message);
       }
+      this.source.receive(message);
     });
     view.onDidDispose(() => {
       this.view = undefined;
@@ -76,8 +75,17 @@ export class Panel implements vscode.WebviewViewProvider {
     }
   }
 
+  /** The panel and in it the prompt, so that one can write at once. */
   async focus(): Promise<void> {
     await vscode.commands.executeCommand(`${VIEW}.focus`);
+    this.postWhenReady({ type: "prompt", text: "" });
+  }
+
+  /** For whoever was there: a panel that was put away meanwhile stays away. */
+  async focusIfVisible(): Promise<void> {
+    if (this.visible) {
+      await this.focus();
+    }
   }
 
   private pageIsReady(): void {

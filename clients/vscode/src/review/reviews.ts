@@ -34,7 +34,7 @@ export interface PendingReview {
 
 export class Reviews implements vscode.Disposable {
   private readonly documents = new ReviewDocuments();
-  private readonly typing = new Typing();
+  readonly typing = new Typing();
   private readonly lately = new Lately();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable;
@@ -194,7 +194,7 @@ export class Reviews implements vscode.Disposable {
       return;
     }
     await this.typing.pause();
-    await this.openTabOf(review);
+    await this.typing.keepingPrompt(() => this.openTabOf(review));
   }
 
   /** Puts the proposal, made on the text as it is now, where the diff and the decision read it. Once; throws. */

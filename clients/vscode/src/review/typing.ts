@@ -1,4 +1,4 @@
-/** Whether the person is typing: a review that opens must not take the keys that were meant for a file. */
+/** Whether the person is typing: a review that opens must not take the keys that were meant for a file or the prompt. */
 
 import * as vscode from "vscode";
 
@@ -6,8 +6,17 @@ import { PROPOSED } from "./documents";
 
 const PAUSE_MS = 800;
 
+/** Gives the focus to the panel's prompt. */
+type Refocus = () => Promise<void>;
+
+interface Writing {
+  back: Refocus;
+  last: number;
+}
+
 export class Typing implements vscode.Disposable {
   private last = 0;
+  private prompt: Writing | null = null;
   private readonly listener = vscode.workspace.onDidChangeTextDocument((event) => {
     const inEditor = event.document === vscode.window.activeTextEditor?.document;
     if (inEditor && event.contentChanges.length > 0 && event.document.uri.scheme !== PROPOSED) {
@@ -22,11 +31,23 @@ export class Typing implements vscode.Disposable {
     }
   }
 
+  /** The person writes in the panel's prompt, and gets back there by `back`; null: no more. */
+  inPrompt(back: Refocus | null): void {
+    this.prompt = back === null ? null : { back, last: Date.now() };
+  }
+
+  /** `open` takes the focus; who wrote in the prompt has it again afterwards. */
+  async keepingPrompt(open: () => Promise<void>): Promise<void> {
+    const { prompt } = this;
+    await open();
+    await prompt?.back();
+  }
+
   dispose(): void {
     this.listener.dispose();
   }
 
   private rest(): number {
-    return this.last + PAUSE_MS - Date.now();
+    return Math.max(this.last, this.prompt?.last ?? 0) + PAUSE_MS - Date.now();
   }
 }

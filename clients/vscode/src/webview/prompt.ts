@@ -54,6 +54,7 @@ export class Prompt {
   private caret = { asked: 0, listed: 0 };
   private again: Again | null = null;
   private state: PanelState | null = null;
+  private writing = false;
 
   /** `begins`: a turn that was asked for now. */
   constructor(private readonly begins: () => void) {
@@ -64,8 +65,12 @@ export class Prompt {
     this.steer.title = t("Say it to the running turn, before its next step");
     this.attach.title = t("Attach the selection, or the file, of the editor");
     this.text.addEventListener("input", () => this.edited());
+    this.text.addEventListener("focus", () => this.tellWriting({ focused: true }));
     this.text.addEventListener("keydown", (event) => this.key(event));
-    this.text.addEventListener("blur", () => this.unlist());
+    this.text.addEventListener("blur", () => {
+      this.tellWriting({ focused: false });
+      this.unlist();
+    });
   }
 
   update(state: PanelState): void {
@@ -154,7 +159,16 @@ export class Prompt {
     this.drawChips();
   }
 
+  private tellWriting({ focused }: { focused: boolean }): void {
+    const is = focused && this.text.value.trim() !== "";
+    if (is || this.writing) {
+      this.writing = is;
+      host.postMessage({ type: "writing", is });
+    }
+  }
+
   private edited(): void {
+    this.tellWriting({ focused: document.activeElement === this.text && document.hasFocus() });
     host.setState({ draft: this.text.value, history: this.history });
     this.request += 1;
     this.offer();

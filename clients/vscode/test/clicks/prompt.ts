@@ -3,7 +3,7 @@
 import * as assert from "node:assert/strict";
 
 import { until } from "../harness/waiting";
-import { CODE, done, scene } from "./shared";
+import { CODE, done, edit, scene } from "./shared";
 
 describe("the prompt", () => {
   it("completes a file by the keyboard, and Enter takes the choice before it sends", async () => {
@@ -109,6 +109,36 @@ describe("the prompt", () => {
     await at.prompt.press("End");
     await at.prompt.press("ArrowDown");
     assert.equal(await at.prompt.inputValue(), "The newer ask.");
+  });
+
+  it("has the focus once the panel is opened by its command", async () => {
+    const at = await scene({ files: { "before.py": CODE }, replies: [done] });
+    await at.openFile("before.py");
+    await at.page.locator(".editor-group-container.active .view-lines").click();
+    await at.command("Llamagent: Open the Panel");
+    await at.inPrompt();
+    await at.page.keyboard.type("By the keyboard.");
+    await at.page.keyboard.press("Enter");
+    await at.panel.locator(".row.user").getByText("By the keyboard.").waitFor();
+    await at.shows("All done.");
+  });
+
+  it("keeps the keys of whoever writes in it when a review opens", async () => {
+    const proposal = { ...edit("mid.py", "total = 0", "total = 1"), content: "one two three", hold_after: 2 };
+    const at = await scene({ files: { "mid.py": CODE }, replies: [proposal, done] });
+    await at.ask("Count from one.");
+    await at.shows("one two");
+    await at.prompt.pressSequentially("Half a ");
+    at.release();
+    await at.titleIcon("Accept the Edit").waitFor();
+    await at.page.locator(".multiDiffEntry .editor.modified .view-lines").getByText("total = 1").waitFor();
+    await at.inPrompt();
+    await at.page.keyboard.type("sentence");
+    assert.equal(await at.prompt.inputValue(), "Half a sentence");
+    await at.prompt.press("Control+Alt+Enter");
+    await at.shows("All done.");
+    assert.equal(at.read("mid.py"), CODE.replace("total = 0", "total = 1"));
+    await at.prompt.fill("");
   });
 
   it("says to the running turn what cannot wait for its end, and shows it at once", async () => {

@@ -167,6 +167,13 @@ export class Window {
     return this.panel.getByRole("textbox", { name: "Ask llamagent" });
   }
 
+  /** Ends when what is typed goes into the prompt. */
+  async inPrompt(): Promise<void> {
+    await until("the focus in the prompt", () =>
+      this.prompt.evaluate("document.hasFocus() && document.activeElement?.tagName === 'TEXTAREA'"),
+    );
+  }
+
   button(name: string): Locator {
     return this.panel.getByRole("button", { name, exact: true });
   }
