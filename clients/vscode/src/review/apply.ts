@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { after } from "../process";
 import { lineHunks, splitLines } from "../text/linediff";
 import { lineEnds, plain } from "../text/lineends";
 import { merge } from "../text/merge";
@@ -15,41 +16,60 @@ interface Planned {
   text: string | null;
 }
 
+const MOST_TRIES = 50;
+const KNOWN_MS = 100; // until what was typed is known here too
+
 /** A no, though it came as a yes. */
 export const TOOK_BACK = "the person took back every change of the proposal";
 
 /** Null when it was done, else why nothing was changed. `wanted`: what the person left of each file's proposal. */
 export async function put(files: readonly ProposedFile[], wanted: readonly string[]): Promise<string | null> {
-  const planned: Planned[] = [];
-  for (const [index, file] of files.entries()) {
-    const result = await plan(file, wanted[index] ?? file.base);
-    if (typeof result === "string") {
-      return result;
+  for (let tries = 1; ; tries += 1) {
+    const found = await Promise.all(files.map(look));
+    // From here to the edit nothing is waited for: what is typed meanwhile would be lost.
+    const planned: Planned[] = [];
+    for (const [index, file] of files.entries()) {
+      const result = plan(file, found[index] ?? null, wanted[index] ?? file.base);
+      if (typeof result === "string") {
+        return result;
+      }
+      if (result !== null) {
+        planned.push(result);
+      }
     }
-    if (result !== null) {
-      planned.push(result);
+    if (planned.length === 0) {
+      return TOOK_BACK;
+    }
+    const versions = planned.map(({ document }) => document?.version);
+    if (await vscode.workspace.applyEdit(workspaceEdit(planned))) {
+      return null;
+    }
+    await after(KNOWN_MS);
+    const typed = planned.some(({ document }, index) => document?.version !== versions[index]);
+    if (!typed || tries === MOST_TRIES) {
+      return "the editor could not apply the edit; is a file, or a folder, read-only?";
     }
   }
-  if (planned.length === 0) {
-    return TOOK_BACK;
-  }
-  const done = await vscode.workspace.applyEdit(workspaceEdit(planned));
-  return done ? null : "the editor could not apply the edit; is a file read-only?";
+}
+
+/** The file as a document; null where there is none. */
+async function look(file: ProposedFile): Promise<vscode.TextDocument | null> {
+  const is = file.isNew ? await exists(file.uri) : !(await isGone(file.uri));
+  return is ? vscode.workspace.openTextDocument(file.uri) : null;
 }
 
 /** Null where nothing is left to do in this file; words where it cannot be done. */
-async function plan(file: ProposedFile, wanted: string): Promise<Planned | null | string> {
+function plan(file: ProposedFile, document: vscode.TextDocument | null, wanted: string): Planned | null | string {
   const theirs = plain(wanted);
   if (file.isNew) {
     if (theirs === "" && file.proposed !== "") {
       return null;
     }
-    return (await exists(file.uri)) ? `stale: ${file.name} exists by now` : { file, document: null, text: theirs };
+    return document === null ? { file, document, text: theirs } : `stale: ${file.name} exists by now`;
   }
-  if (await isGone(file.uri)) {
+  if (document === null) {
     return `stale: ${file.name} is not there any more`;
   }
-  const document = await vscode.workspace.openTextDocument(file.uri);
   const current = plain(document.getText());
   if (file.goes && theirs === "") {
     const same = current === plain(file.base) && !document.isDirty;
@@ -62,16 +82,20 @@ async function plan(file: ProposedFile, wanted: string): Promise<Planned | null 
   return merged === current ? null : { file, document, text: merged };
 }
 
+/** Texts first: the editor refuses all of them where one was changed meanwhile, and then no file is made or removed. */
 function workspaceEdit(planned: readonly Planned[]): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
+  for (const { file, document, text } of planned) {
+    if (document !== null && text !== null) {
+      edit.set(file.uri, smallEdits(document, text));
+    }
+  }
   for (const { file, document, text } of planned) {
     if (text === null) {
       edit.deleteFile(file.uri);
     } else if (document === null) {
       const contents = new TextEncoder().encode(lineEnds(text, file.proposed));
       edit.createFile(file.uri, { contents, overwrite: false, ignoreIfExists: false });
-    } else {
-      edit.set(file.uri, smallEdits(document, text));
     }
   }
   return edit;

@@ -51,10 +51,14 @@ function proposal(...rows: Line[]): ApplyWorkspaceEditParams {
 const idOf = ({ edit }: ApplyWorkspaceEditParams): string =>
   (Object.keys(edit.changeAnnotations ?? {})[0] ?? "").replace("llamagent:", "");
 
-async function type(file: File, line: number, text: string): Promise<void> {
+function inserted(file: File, line: number, text: string): Thenable<boolean> {
   const edit = new vscode.WorkspaceEdit();
   edit.insert(file.uri, new vscode.Position(line, 0), text);
-  assert.ok(await vscode.workspace.applyEdit(edit));
+  return vscode.workspace.applyEdit(edit);
+}
+
+async function type(file: File, line: number, text: string): Promise<void> {
+  assert.ok(await inserted(file, line, text));
 }
 
 describe("proposals in a queue", () => {
@@ -222,6 +226,26 @@ describe("proposals in a queue", () => {
     assert.equal(applied, false);
     assert.match(failureReason ?? "", /stale/);
     assert.equal(await file.text(), "a\nb\ntyped c\n");
+  });
+
+  it("an edit that is accepted while the person types takes none of the letters, and is made", async () => {
+    for (let round = 1; round <= 5; round += 1) {
+      const file = new File("a\nb\nc\nd\ne\n");
+      const others = Array.from({ length: 5 }, () => new File("z\n"));
+      await file.show();
+      const rows = [file, ...others].map((one) => ({ file: one, line: 0, text: "A" }));
+      const answer = receive(proposal(...rows));
+      await shows(file);
+      const accepted = parts.reviews.accept();
+      let typed = 0;
+      for (let count = 1; count <= 20; count += 1) {
+        typed += (await inserted(file, 4, "x")) ? 1 : 0;
+      }
+      await accepted;
+      assert.deepEqual(await answer, { applied: true });
+      assert.equal(await file.text(), `A\nb\nc\nd\n${"x".repeat(typed)}e\n`);
+      assert.deepEqual(await Promise.all(others.map((one) => one.text())), Array(5).fill("A\n"));
+    }
   });
 
   it("an edit of a file that was opened and typed in meanwhile is merged", async () => {
