@@ -250,6 +250,23 @@ def test_a_running_turn_is_steered(editor: Editor, model: FakeOllama) -> None:
     assert [asked(model, index) for index in range(len(model.requests))] == ["read it", "stop now"]
 
 
+def test_a_conversation_that_is_left_ends_and_is_not_shown_in_the_next(editor: Editor, model: FakeOllama) -> None:
+    model.add(say("I go on for ever.", hold_after=2), say("Anew."))
+    editor.ask("read it")
+    editor.until_panel("I go")
+    editor.ask("What waits behind it.")
+    editor.until("#require('llamagent.conversation').of(vim.lsp.get_clients()[1].id).queue == 1")
+    editor.command("Llamagent new")
+    editor.until("not require('llamagent.conversation').of(vim.lsp.get_clients()[1].id).running")
+    editor.ask("something else")
+    editor.until_panel("Anew.")
+    editor.until_ended()
+    shown = editor.panel()
+    assert "something else" in shown
+    assert not any(words in shown for words in ("I go", "What waits", "cancelled"))
+    assert [asked(model, index) for index in range(len(model.requests))] == ["read it", "something else"]
+
+
 def test_what_is_said_to_a_running_turn_stands_above_what_the_model_says_just_then(
     editor: Editor, model: FakeOllama
 ) -> None:

@@ -6,8 +6,13 @@ import { asLsp, asLspRange } from "./documents";
 import type { Chip } from "./panel/messages";
 import type { ContextItem } from "./wire";
 
+export interface Attached {
+  chip: Chip;
+  item: ContextItem;
+}
+
 export class Attachments implements vscode.Disposable {
-  private items: { chip: Chip; item: ContextItem }[] = [];
+  private items: Attached[] = [];
   private count = 0;
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
@@ -28,11 +33,17 @@ export class Attachments implements vscode.Disposable {
   }
 
   /** What goes with an ask; the next one begins with none. */
-  take(): ContextItem[] {
-    const taken = this.items.map(({ item }) => item);
+  take(): Attached[] {
+    const taken = this.items;
     this.items = [];
     this.changed.fire();
     return taken;
+  }
+
+  /** What went with an ask that did not begin goes with the next one. */
+  putBack(taken: readonly Attached[]): void {
+    this.items = [...taken, ...this.items];
+    this.changed.fire();
   }
 
   dispose(): void {

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { selected, wholeFile } from "./attachments";
 import type { Panel } from "./panel/view";
 import type { Parts } from "./parts";
+import * as sessions from "./sessions";
 import * as talk from "./talk";
 import * as tuning from "./tuning";
 import * as waiting from "./waiting";
@@ -54,10 +55,10 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     stop: async () => {
       await daemon.call("cancel", {});
     },
-    new: () => talk.fresh(parts, "new"),
-    clear: () => talk.fresh(parts, "clear"),
+    new: () => sessions.fresh(parts, "new"),
+    clear: () => sessions.fresh(parts, "clear"),
     compact: () => talk.compact(parts),
-    sessions: () => talk.sessions(parts),
+    sessions: () => sessions.sessions(parts),
     chooseModel: () => talk.chooseModel(parts),
     loadSkill: () => talk.loadSkill(parts),
     settings: () => talk.showSettings(parts),
@@ -68,14 +69,14 @@ export function commandTable(parts: Parts, panel: Panel): Record<string, Run> {
     rejectAndStop: () => reviews.rejectAndStop(),
     showReview: () => reviews.show(),
     askAbout: () => askAbout(parts, panel),
-    explain: () => askNow(parts, panel, "Explain what this code does."),
-    fix: () => askNow(parts, panel, "Fix this code."),
+    explain: () => askNow(parts, panel, vscode.l10n.t("Explain what this does. Change nothing."), "read"),
+    fix: () => askNow(parts, panel, vscode.l10n.t("Fix this code.")),
     attach: () => attach(parts, panel),
     pullModel: (name) => talk.pullModel(parts, typeof name === "string" ? name : undefined),
     firstAsk: () => firstAsk(parts, panel),
     undoTurn: () => talk.undoTurn(parts),
     retry: (words) => talk.retryLast(parts, panel, typeof words === "string" ? words : undefined),
-    export: () => talk.exportText(parts),
+    export: () => sessions.exportText(parts),
     init: () => talk.init(parts),
     context: () => talk.showContext(parts),
     allow: () => tuning.allow(parts),
@@ -152,10 +153,10 @@ async function askAbout(parts: Parts, panel: Panel): Promise<void> {
   }
 }
 
-async function askNow(parts: Parts, panel: Panel, text: string): Promise<void> {
+async function askNow(parts: Parts, panel: Panel, text: string, mode?: "read"): Promise<void> {
   if (attachSelection(parts)) {
     await panel.reveal();
-    await talk.ask(parts, panel, text);
+    await talk.ask(parts, panel, text, mode === undefined ? {} : { mode });
   }
 }
 

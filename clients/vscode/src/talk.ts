@@ -4,29 +4,38 @@ import * as vscode from "vscode";
 
 import type { Panel } from "./panel/view";
 import type { Parts } from "./parts";
-import { menuLine } from "./text/visible";
 import { lastAsked } from "./turns";
-import type { SessionRow } from "./wire";
+import type { TraceEvent } from "./wire";
 
 const REQUEST_CANCELLED = -32800;
 const CONNECTION_ENDED = [-32097, -32099]; // while an answer was awaited, or before
 
-/** Ask with what is attached. */
-export async function ask(parts: Parts, panel: Panel, text: string, steer = false): Promise<void> {
-  const context = parts.attachments.take();
-  const argument = { text, ...(context.length > 0 ? { context } : {}), ...(steer ? { steer } : {}) };
-  await turn(parts, panel, text, () => parts.daemon.call("ask", argument));
+/** Ask with what is attached. `steer`: of the turn that runs; `mode` "read": nothing is to be changed. */
+export async function ask(
+  parts: Parts,
+  panel: Panel,
+  text: string,
+  how: { steer?: boolean; mode?: "read" } = {},
+): Promise<void> {
+  const taken = parts.attachments.take();
+  const context = taken.map(({ item }) => item);
+  const argument = { text, ...(context.length > 0 ? { context } : {}), ...how };
+  if (!(await turn(parts, panel, text, () => parts.daemon.call("ask", argument)))) {
+    parts.attachments.putBack(taken);
+  }
 }
 
-/** Problems are shown in the panel, where the person looks; what could not even begin is in the prompt again. */
-async function turn(parts: Parts, panel: Panel, text: string, run: () => Promise<unknown>): Promise<void> {
+/** Problems are shown in the panel, where the person looks; what could not even begin is in the prompt again. False
+ * where it did not. */
+async function turn(parts: Parts, panel: Panel, text: string, run: () => Promise<unknown>): Promise<boolean> {
   parts.conversation.setRemark(null);
   const seen = { begun: false };
-  const watch = parts.conversation.onDidArrive(() => {
-    seen.begun = true;
+  const watch = parts.conversation.onDidArrive((events) => {
+    seen.begun ||= events.some((event) => began(event, text));
   });
   try {
     await run();
+    return true;
   } catch (problem) {
     parts.conversation.flush();
     if ((problem as { code?: number }).code !== REQUEST_CANCELLED) {
@@ -35,9 +44,15 @@ async function turn(parts: Parts, panel: Panel, text: string, run: () => Promise
     if (!seen.begun) {
       panel.postWhenReady({ type: "prompt", text });
     }
+    return seen.begun;
   } finally {
     watch.dispose();
   }
+}
+
+/** Other turns may run before it. */
+function began(event: TraceEvent, text: string): boolean {
+  return (event.kind === "turn.started" || event.kind === "turn.steered") && (text === "" || event.text === text);
 }
 
 /** A turn again, from before it; its edits are taken back first where the person wants that. */
@@ -171,70 +186,6 @@ async function pick<T extends vscode.QuickPickItem>(rows: T[], placeHolder: stri
   return vscode.window.showQuickPick(rows, { placeHolder, matchOnDescription: true, matchOnDetail: true });
 }
 
-const DELETE: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon("trash"),
-  tooltip: vscode.l10n.t("Delete"),
-};
-const EXPORT: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon("export"),
-  tooltip: vscode.l10n.t("Export as Markdown"),
-};
-
-interface SessionItem extends vscode.QuickPickItem {
-  session: SessionRow;
-}
-
-/** The stored conversations: Enter goes on with one; its buttons export and delete it. */
-export async function sessions(parts: Parts): Promise<void> {
-  const list = vscode.window.createQuickPick<SessionItem>();
-  const load = async (): Promise<void> => {
-    const { sessions: rows } = await parts.daemon.call("sessions", {});
-    list.items = rows.map((session) => ({
-      session,
-      label: session.damaged === true ? `$(warning) ${menuLine(session.title)}` : menuLine(session.title),
-      description: described(session),
-      detail: vscode.l10n.t("{0} messages, {1}", session.messages, new Date(session.updated).toLocaleString()),
-      buttons: parts.daemon.serves("export") ? [EXPORT, DELETE] : [DELETE],
-    }));
-  };
-  list.placeholder = vscode.l10n.t("The conversation to go on with");
-  list.onDidTriggerItemButton(({ item, button }) => {
-    const done = button === EXPORT ? exported(parts, item.session) : remove(parts, item.session).then(load);
-    void done.catch(tell);
-  });
-  list.onDidHide(() => {
-    list.dispose();
-  });
-  list.onDidAccept(() => {
-    const chosen = list.selectedItems[0];
-    list.hide();
-    if (chosen !== undefined) {
-      void resume(parts, chosen.session.id).catch(tell);
-    }
-  });
-  list.show();
-  await load();
-}
-
-function described({ current, damaged, model }: SessionRow): string {
-  if (damaged === true) {
-    return vscode.l10n.t("damaged: what can be read of it is there");
-  }
-  return current ? vscode.l10n.t("current") : model;
-}
-
-async function exported(parts: Parts, { id }: SessionRow): Promise<void> {
-  await exportText(parts, id);
-}
-
-/** As an untitled document, for the person to keep or not; without `session` the conversation of the moment. */
-export async function exportText(parts: Parts, session?: string): Promise<void> {
-  const which = session === undefined ? {} : { session };
-  const { text: content } = await parts.daemon.call("export", { ...which, format: "markdown" });
-  const document = await vscode.workspace.openTextDocument({ content, language: "markdown" });
-  await vscode.window.showTextDocument(document, { preview: false });
-}
-
 /** Sets the project up: what it would change in the folder is reviewed first. */
 export async function init(parts: Parts): Promise<void> {
   const { created, skipped } = await parts.daemon.call("init", {});
@@ -254,34 +205,6 @@ export async function showContext(parts: Parts): Promise<void> {
     rows.map((part) => ({ label: part.name, description: `${about}${String(part.tokens)}` })),
     { placeHolder },
   );
-}
-
-async function remove(parts: Parts, session: SessionRow): Promise<void> {
-  const yes = vscode.l10n.t("Delete");
-  const question = vscode.l10n.t("Delete the conversation “{0}”?", session.title);
-  if ((await vscode.window.showWarningMessage(question, { modal: true }, yes)) === yes) {
-    await parts.daemon.call("delete_session", { ref: session.id });
-  }
-}
-
-async function resume(parts: Parts, ref: string): Promise<void> {
-  const { session, title, messages } = await parts.daemon.call("resume", { ref });
-  const { events } = await parts.daemon.call("trace", { session });
-  parts.conversation.reset(session, events);
-  if (events.length === 0 && messages > 0) {
-    // Of an older kind: the model knows it, but what went on was not kept.
-    const text = vscode.l10n.t(
-      "“{0}” goes on. The model knows its {1} messages; they are not shown here.",
-      title,
-      messages,
-    );
-    parts.conversation.setRemark({ kind: "note", text });
-  }
-}
-
-export async function fresh(parts: Parts, how: "new" | "clear"): Promise<void> {
-  const { session } = await parts.daemon.call(how, {});
-  parts.conversation.reset(session);
 }
 
 export async function loadSkill(parts: Parts): Promise<void> {

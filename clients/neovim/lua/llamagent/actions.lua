@@ -114,9 +114,18 @@ local function changed(what)
   end
 end
 
+--- It may have ended by itself meanwhile.
+local function ended() end
+
 ---@type llamagent.Shown
 local function to_session(result, used)
-  conversation.switch(used.id, result.session)
+  local unseen = conversation.switch(used.id, result.session)
+  for _, waiting in ipairs(unseen.queue) do
+    client.request(used, 'unqueue', { id = waiting.id }, ended)
+  end
+  if unseen.running then
+    client.request(used, 'cancel', { session = unseen.running }, ended)
+  end
   require('llamagent.panel').redraw(used)
 end
 

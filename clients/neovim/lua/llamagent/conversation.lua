@@ -14,6 +14,7 @@ local say = require('llamagent.say')
 ---@field model? string
 ---@field gauge? llamagent.Gauge
 ---@field queue llamagent.QueuedAsk[]
+---@field left table<string, true> sessions that are no longer shown, whatever still comes of them
 ---@field last_seq integer
 ---@field stopped? string why the server is gone
 ---@field edited? boolean whether edits of the last turn were accepted
@@ -31,7 +32,15 @@ local listeners = {}
 ---@return llamagent.Conversation
 function M.of(client_id)
   conversations[client_id] = conversations[client_id]
-    or { client_id = client_id, running = false, doing = 'ready', since = vim.uv.now(), queue = {}, last_seq = 0 }
+    or {
+      client_id = client_id,
+      running = false,
+      doing = 'ready',
+      since = vim.uv.now(),
+      queue = {},
+      left = {},
+      last_seq = 0,
+    }
   return conversations[client_id]
 end
 
@@ -157,6 +166,9 @@ local on_kind = {
 ---@param event llamagent.Event
 function M.on_event(client_id, event)
   local conversation = M.of(client_id)
+  if conversation.left[event.session] then
+    return
+  end
   conversation.session, conversation.last_seq = event.session, event.seq
   local handle = on_kind[event.kind]
   if handle then
@@ -174,9 +186,14 @@ end
 
 --- Take in the asks that wait for their turn.
 ---@param client_id integer
+---@param session string
 ---@param queue llamagent.QueuedAsk[]
-function M.on_queue(client_id, queue)
-  M.of(client_id).queue = queue
+function M.on_queue(client_id, session, queue)
+  local conversation = M.of(client_id)
+  if conversation.left[session] then
+    return
+  end
+  conversation.queue = queue
   say.event('Status', { client_id = client_id, queued = #queue })
 end
 
@@ -195,13 +212,25 @@ function M.on_progress(client_id, token, value)
   end)
 end
 
---- Another conversation is the current one from now on.
+--- Another conversation is the current one from now on. What goes on in the one before is returned: nobody sees it.
 ---@param client_id integer
 ---@param session string
+---@return {running?: string, queue: llamagent.QueuedAsk[]} unseen
 function M.switch(client_id, session)
   local conversation = M.of(client_id)
+  local unseen = { queue = {} }
+  local before = conversation.session
+  if before and before ~= session then
+    unseen = { running = conversation.running and before or nil, queue = conversation.queue }
+    conversation.left[before], conversation.queue = true, {}
+    if conversation.running then
+      turn_over(conversation, 'ready')
+    end
+  end
+  conversation.left[session] = nil
   conversation.session, conversation.last_seq, conversation.gauge = session, 0, nil
   say.event('Session', { client_id = client_id, session = session })
+  return unseen
 end
 
 --- The server is gone, and with it whatever ran.

@@ -33,7 +33,8 @@ return {
   end,
 
   ['llamagent/queued'] = function(_, params, ctx)
-    require('llamagent.conversation').on_queue(ctx.client_id, client.plain(params).queue or {})
+    local queued = client.plain(params)
+    require('llamagent.conversation').on_queue(ctx.client_id, queued.session, queued.queue or {})
   end,
 
   ['$/progress'] = function(problem, params, ctx)

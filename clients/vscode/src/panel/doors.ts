@@ -27,7 +27,7 @@ export async function receive(parts: Parts, panel: Panel, message: FromPage): Pr
       return;
     case "ask":
       if (!(await runTyped(message.text))) {
-        await talk.ask(parts, panel, message.text, message.steer);
+        await talk.ask(parts, panel, message.text, message.steer ? { steer: true } : {});
       }
       return;
     case "retry":

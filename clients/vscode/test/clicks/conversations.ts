@@ -76,6 +76,26 @@ describe("the list of conversations", () => {
     await until("the focus in sight", () => at.panel.locator(":focus").evaluate(inSight));
   });
 
+  it("ends what runs, and what waits, in the one that is left", async () => {
+    const talk = { content: "one two three four", hold_after: 3 };
+    const at = await scene({ replies: [talk, { content: "Of the new one." }] });
+    await at.ask("The one to be left.");
+    await at.shows("one two three");
+    await at.ask("What waits behind it.");
+    await at.panel.getByRole("list", { name: "Waiting asks" }).getByText("What waits behind it.").waitFor();
+    await at.newConversation();
+    await at.button("Send").waitFor();
+    await at.ask("The next one.");
+    await at.shows("Of the new one.");
+    await at.button("Ask again").waitFor();
+    const said = await at.panel.locator(".row:not(.harness) .what").allInnerTexts();
+    assert.deepEqual(said, ["The next one.", "Of the new one."]);
+    await openList(at, "The one to be left.");
+    await at.page.keyboard.press("Enter");
+    await at.shows("cancelled");
+    assert.equal(await at.panel.locator(".trace").getByText("What waits behind it.").count(), 0);
+  });
+
   it("deletes one only after a yes", async () => {
     const at = await scene({ replies: [{ content: "Gone soon." }] });
     await at.ask("Shall this stay?");

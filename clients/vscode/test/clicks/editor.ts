@@ -60,6 +60,7 @@ describe("the context menu of a selection", () => {
     await choose(at, "explain.py", "Explain the Selection");
     await at.shows("with explain.py");
     await at.shows("It adds up.");
+    await at.panel.locator(".row.user").getByText("Explain what this does. Change nothing.").waitFor();
   });
 
   it("fixes it by an edit to review", async () => {
@@ -68,6 +69,27 @@ describe("the context menu of a selection", () => {
     await at.button("Accept").click();
     await at.shows("All done.");
     assert.equal(at.read("fix.py"), CODE.replace("total = 0", "total = 0.0"));
+  });
+
+  it("keeps words and selection where the ask cannot begin", async () => {
+    const talk = { content: "one two three four", hold_after: 3 };
+    const at = await scene({ files: { "kept.py": CODE }, replies: [talk] });
+    await at.ask("Talk.");
+    await at.shows("one two three");
+    await choose(at, "kept.py", "Ask about the Selection");
+    const chip = at.panel.getByRole("list", { name: "Attached" }).getByRole("listitem");
+    await chip.getByText("kept.py").waitFor();
+    const much = "much ".repeat(9000);
+    await at.prompt.fill(much);
+    await at.button("Steer").click();
+    await at.shows("Your message is too long");
+    await until("the words in the prompt", async () => (await at.prompt.inputValue()) === much.trim());
+    await chip.getByText("kept.py").waitFor();
+    await at.button("Remove kept.py:1-6").click();
+    await chip.waitFor({ state: "detached" });
+    await at.prompt.fill("");
+    await at.button("Stop").click();
+    await at.shows("cancelled");
   });
 
   it("takes it into the prompt for words of one's own", async () => {

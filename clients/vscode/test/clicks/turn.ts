@@ -34,9 +34,12 @@ describe("a turn", () => {
     const at = await scene({ replies: [{ content: "one two three four", hold_after: 3 }] });
     await at.ask("Talk.");
     await at.shows("one two three");
+    await at.ask("What waits behind it.");
+    await at.panel.getByRole("list", { name: "Waiting asks" }).getByText("What waits behind it.").waitFor();
     daemonsOf(at.place.server).forEach((id) => process.kill(id, "SIGKILL"));
     await at.panel.getByText("The daemon does not run.").waitFor();
     await at.shows("The daemon ended before the turn did.");
+    await until("what waited in the prompt", async () => (await at.prompt.inputValue()) === "What waits behind it.");
     assert.equal(await at.button("Stop").isVisible(), false);
     await at.play([{ content: "Awake again." }]);
     await at.button("Start it").click();
