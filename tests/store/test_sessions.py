@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -116,6 +117,19 @@ def test_a_trusted_projects_conversations_are_in_it_and_ignored_by_git(project: 
     assert not places.user_folder().exists()
     if os.name == "posix":
         assert stat.S_IMODE((own / "sessions").stat().st_mode) == 0o700
+
+
+def test_git_shows_nothing_of_a_conversation_and_all_that_can_be_shared(project: Path) -> None:
+    subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
+    stored(trusting(project), "hello")
+    assert _git_shows(project) == ""
+    (project / ".llamagent" / "config.toml").write_text("# ours\n")
+    assert _git_shows(project) == "?? .llamagent/config.toml\n"
+
+
+def _git_shows(project: Path) -> str:
+    asked = ["git", "status", "--porcelain", "--untracked-files=all"]
+    return subprocess.run(asked, cwd=project, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_gitignore_that_is_there_is_left_alone(project: Path, shelf: Path) -> None:

@@ -23,6 +23,8 @@ _CONFIG = """# llamagent's settings for this project; they stand before those in
 # allowed_commands = ["pytest", "git status", "git diff"]
 """
 IGNORE = "# Written by llamagent: conversations are private.\nsessions/\n"
+# Beside conversations alone nothing is there to be shared: what git shows of the project stays as it was.
+IGNORE_ALL = f"{IGNORE}/.gitignore\n"
 _SKILLS = """Skills of this project: a file NAME.md each, or a folder NAME with a file SKILL.md.
 
     ---

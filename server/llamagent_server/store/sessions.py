@@ -23,7 +23,7 @@ from llamagent_server.store.journal import OURS, Beginning, FileJournal
 from llamagent_server.store.leftovers import sweep
 from llamagent_server.store.locks import Held
 from llamagent_server.store.places import Place
-from llamagent_server.store.project_files import IGNORE
+from llamagent_server.store.project_files import IGNORE_ALL
 from llamagent_server.store.summaries import Summary, Told, summarise, utc
 
 FOLDER = "sessions"
@@ -293,7 +293,7 @@ class SessionStore:
         if self._project is not None and place == self._project.below(FOLDER):
             places.make_folder(self._project, mode=0o777)  # shared as the project is, but for the conversations
             with contextlib.suppress(FileExistsError):
-                places.create(self._project, ".gitignore", IGNORE.encode(), mode=0o666)
+                places.create(self._project, ".gitignore", IGNORE_ALL.encode(), mode=0o666)
         places.make_folder(place)
 
 
