@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.lsp.wire import COMMANDS
+from llamagent_terminal.remembered import _read
 from tests.terminal.scripts import Stage, edit, ended, event, replied, say
 from tests.terminal.terminals import piped
 
@@ -211,6 +212,53 @@ def test_what_was_typed_is_remembered_in_the_users_folder(stage: Stage) -> None:
     history = stage.home / ".llamagent" / "chat_history"
     assert "remember me" in history.read_text()
     assert history.stat().st_mode & 0o077 == 0
+
+
+UP = "\x1b[A"
+
+
+def test_the_up_key_recalls_an_ask_of_several_lines_as_a_whole(stage: Stage) -> None:
+    first = stage.terminal(ended(), "chat")
+    for typed, shown in (("one\\\ntwo", "answered"), ("/context", "8,192 tokens"), (UP + UP, "answered")):
+        first.expect("› ")
+        first.type(f"{typed}\n")
+        first.expect(shown)
+    first.expect("› ")
+    first.type("\x04")
+    assert first.ended() == 0
+    second = stage.terminal(ended(), "chat")
+    second.expect("› ")
+    second.type(f"{UP}\n")
+    second.expect("answered")
+    second.expect("› ")
+    second.type("\x04")
+    assert second.ended() == 0
+    assert asked(stage) == ["one\ntwo"] * 3
+    assert (stage.home / ".llamagent" / "chat_history").read_text() == "one\\\ntwo\n/context\none\\\ntwo\n"
+
+
+def test_lines_that_ctrl_c_dropped_can_be_recalled_and_gone_on_with(stage: Stage) -> None:
+    terminal = stage.terminal(ended(), "chat")
+    terminal.expect("› ")
+    terminal.type('"""\nkept\ndropped')
+    terminal.expect("dropped")
+    terminal.type("\x03")
+    terminal.expect("› ")
+    terminal.type(f'{UP} more"""\n')
+    terminal.expect("answered")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    assert asked(stage) == ["kept more"]
+
+
+def test_a_long_history_keeps_its_newest_asks_whole(tmp_path: Path) -> None:
+    path = tmp_path / "chat_history"
+    path.write_text("".join(f"ask {number}\\\nmore\n" for number in range(2500)))
+    newest = [f"ask {number}\nmore" for number in range(1500, 2500)]
+    assert _read(path) == newest
+    assert path.read_text().count("ask ") == 1000
+    assert _read(path) == newest
 
 
 def test_the_daemons_end_is_seen_while_nothing_is_typed(stage: Stage) -> None:

@@ -1,22 +1,17 @@
 """`llamagent-server chat`: the conversation mode."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 
 from llamagent_terminal import slash, terminal
 from llamagent_terminal.ask import INTERRUPTED, REFUSED, asking_screen, make_screen, resume_newest, say_failed, say_gone
 from llamagent_terminal.completing import completing
-from llamagent_terminal.leftovers import user_folder
 from llamagent_terminal.options import Options
+from llamagent_terminal.remembered import Remember, remembering
 from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
 from llamagent_terminal.terminal import raising_interrupts
 from llamagent_terminal.wide import agreed
 
-_HISTORY = "chat_history"
-_HISTORY_LINES = 1000
 _QUOTES = '"""'
 
 
@@ -27,11 +22,11 @@ def chat(options: Options) -> int:
     try:
         if not agreed(asking_screen() or screen, options):
             return REFUSED
-        with opened(options, View(screen, asking_screen())) as session, _history(), completing(session):
+        with opened(options, View(screen, asking_screen())) as session, remembering() as remember, completing(session):
             _greet(screen, str(options.folder))
             if options.resume:
                 resume_newest(session)
-            while (text := read_prompt(screen, session)) is not None:
+            while (text := read_prompt(screen, session, remember)) is not None:
                 if text.strip() in ("/quit", "/exit"):
                     break
                 _answer(session, text, options)
@@ -67,10 +62,11 @@ def _answer(session: Session, text: str, options: Options) -> None:
             say_failed(session.screen, error)
 
 
-def read_prompt(screen: Screen, session: Session) -> str | None:
+def read_prompt(screen: Screen, session: Session, remember: Remember) -> str | None:
     """What the person says, over several lines when one ends in a backslash or after three quotes; None at the end.
 
-    Ctrl-C drops what was typed so far. Raises DaemonGone when the daemon ends meanwhile.
+    Ctrl-C drops what was typed so far; of several lines those that were ended are remembered. Raises DaemonGone when
+    the daemon ends meanwhile.
     """
     screen.end_flow()
     first, more = ("› ", "… ") if screen.unicode else ("> ", ". ")
@@ -85,10 +81,12 @@ def read_prompt(screen: Screen, session: Session) -> str | None:
         except KeyboardInterrupt:
             session.require_daemon()
             screen.line()
+            remember("\n".join(lines))
             lines.clear()
             continue
         text = _whole(lines)
         if text is not None:
+            remember(text)
             return text
 
 
@@ -102,24 +100,3 @@ def _whole(lines: list[str]) -> str | None:
         lines[-1] = lines[-1][:-1]
         return None
     return joined
-
-
-@contextmanager
-def _history() -> Iterator[None]:
-    """Line editing with what was typed before; a system without readline has neither."""
-    if sys.platform == "win32" or find_spec("readline") is None:
-        yield
-        return
-    import readline
-
-    path = user_folder() / _HISTORY
-    readline.set_history_length(_HISTORY_LINES)
-    with suppress(OSError):  # none yet, or not readable: then it begins empty
-        readline.read_history_file(path)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # a full disk or a read-only home must not spoil the leaving
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            path.touch(mode=0o600)
-            readline.write_history_file(path)
