@@ -4,9 +4,10 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from llamagent_server.app.reports import meant
 from llamagent_server.core.exporting import Conversation, document
 from llamagent_server.core.unseen import shown
-from llamagent_server.errors import LlamagentError, UnknownSession
+from llamagent_server.errors import LlamagentError
 from llamagent_server.store.sessions import SessionStore
 
 
@@ -20,7 +21,7 @@ def export(reference: str | None, form: str, folder: Path) -> int:
     if reference is None:
         return _list(store)
     try:
-        session = _named(store, reference)
+        session = meant([row.id for row in store.sessions()], reference)
         stored = store.read(session)
     except LlamagentError as error:
         sys.stderr.write(f"llamagent-server: {error}\n")
@@ -43,13 +44,3 @@ def _list(store: SessionStore) -> int:
     if not rows:
         sys.stderr.write("llamagent-server: no conversation is stored for this folder\n")
     return 0 if rows else 1
-
-
-def _named(store: SessionStore, reference: str) -> str:
-    if not reference.isdecimal():
-        return reference
-    rows = store.sessions()
-    number = int(reference[:10])  # Python refuses to read thousands of digits
-    if not 1 <= number <= len(rows):
-        raise UnknownSession(f"There is no conversation number {number} in this folder: there are {len(rows)}.")
-    return rows[number - 1].id

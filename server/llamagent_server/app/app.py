@@ -319,7 +319,7 @@ class App:
 
     async def resume(self, ref: int | str | None) -> results.SessionRef:
         rows = (await self.sessions()).sessions
-        session = reports.other(rows) if ref is None else reports.meant(rows, ref)
+        session = reports.other(rows) if ref is None else reports.meant([row.id for row in rows], ref)
         conversation = self._conversations.to_ask_in(session)
         row = await self._row(session)
         title = conversation.title or (row.title if row else conversation.session.title)
@@ -343,4 +343,4 @@ class App:
         return next((row for row in (await self.sessions()).sessions if row.id == session), None)
 
     async def _id(self, ref: int | str) -> str:
-        return reports.meant((await self.sessions()).sessions, ref)
+        return reports.meant([row.id for row in (await self.sessions()).sessions], ref)

@@ -75,17 +75,17 @@ def session_rows(stored: Iterable[StoredSession], current: str | None) -> tuple[
     )
 
 
-def meant(rows: Sequence[results.SessionRow], ref: int | str) -> str:
-    """The id of the conversation that a person means by its number in the list, from 1, or by its id. Raises
+def meant(listed: Sequence[str], ref: int | str) -> str:
+    """The id of the conversation that a person means by its number among the `listed` ids, from 1, or by its id. Raises
     BadArgument."""
     if isinstance(ref, str) and not ref.isdecimal():
         return ref
     number = int(str(ref)[:10])  # Python refuses to read thousands of digits
-    if not rows:
+    if not listed:
         raise BadArgument("No conversation is stored here.")
-    if not 1 <= number <= len(rows):
-        raise BadArgument(f"There is no conversation number {number}: there are {len(rows)}.")
-    return rows[number - 1].id
+    if not 1 <= number <= len(listed):
+        raise BadArgument(f"There is no conversation number {number}: there are {len(listed)}.")
+    return listed[number - 1]
 
 
 def other(rows: Sequence[results.SessionRow]) -> str:
