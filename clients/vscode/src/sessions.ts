@@ -100,6 +100,9 @@ async function leave({ conversation, daemon }: Parts): Promise<void> {
 }
 
 async function resume(parts: Parts, ref: string): Promise<void> {
+  if (ref === parts.conversation.session) {
+    return; // it is on the screen, and may run
+  }
   await leave(parts);
   const { session, title, messages } = await parts.daemon.call("resume", { ref });
   const { events } = await parts.daemon.call("trace", { session });

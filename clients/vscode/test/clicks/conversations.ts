@@ -82,7 +82,13 @@ describe("the list of conversations", () => {
     await at.ask("The one to be left.");
     await at.shows("one two three");
     await at.ask("What waits behind it.");
-    await at.panel.getByRole("list", { name: "Waiting asks" }).getByText("What waits behind it.").waitFor();
+    const waits = at.panel.getByRole("list", { name: "Waiting asks" }).getByText("What waits behind it.");
+    await waits.waitFor();
+    await openList(at, "The one to be left.");
+    await at.page.keyboard.press("Enter"); // it is on the screen: it goes on
+    await at.quickInput.waitFor({ state: "hidden" });
+    await at.button("Stop").waitFor();
+    await waits.waitFor();
     await at.newConversation();
     await at.button("Send").waitFor();
     await at.ask("The next one.");
