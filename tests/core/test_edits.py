@@ -37,6 +37,17 @@ def problem(before: str, old: str, new: str = "anything else") -> EditProblem:
 
 
 @pytest.mark.parametrize(
+    ("old", "told"),
+    [("count = 0", True), ("total_", True), ("sum", True), ("discount = 0", False), ("(x", False), ("= 0", False)],
+)
+def test_a_match_that_is_a_part_of_a_longer_word_is_said(old: str, told: bool) -> None:
+    result = replace("discount = 0\ntotal_sum(x)\n", old, "new")
+    assert isinstance(result, Edited)
+    assert result.exact
+    assert result.note == ("the old text is only a part of a longer word" if told else "")
+
+
+@pytest.mark.parametrize(
     ("before", "old", "new", "expected"),
     [
         # The line ends of the neighbours, in mixed files too.

@@ -26,7 +26,8 @@ _LOOKED_AT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """`after` is the whole text; where the match needed tolerance `exact` is False and `note` says which."""
+    """`after` is the whole text; where the match needed tolerance `exact` is False and `note` says which. It says so,
+    too, where an exact match is a part of a longer word."""
 
     after: str
     exact: bool
@@ -66,7 +67,7 @@ def replace(text: str, old: str, new: str) -> Edited | EditProblem:
     after = _with_final_line_end(text, text[: place.start] + _merged(text, place) + text[place.end :])
     if after == text:
         return EditProblem(ProblemKind.NO_CHANGE, "The file already reads like new_text: nothing would change.")
-    return Edited(after, exact=not place.notes, note=_note(place.notes))
+    return Edited(after, exact=not place.notes, note=_note(place.notes) or _word_note(text, place))
 
 
 def rewrite(text: str, content: str) -> Edited | EditProblem:
@@ -91,6 +92,16 @@ def _as_shown(text: str) -> str:
 
 def _note(notes: Sequence[str]) -> str:
     return f"the old text was found although it differed in {', '.join(notes)}" if notes else ""
+
+
+def _word_note(text: str, place: Place) -> str:
+    """`count = 0` is found in `discount = 0`, too."""
+    cut = any(_in_word(text[max(0, at - 1) : at + 1]) for at in (place.start, place.end))
+    return "the old text is only a part of a longer word" if cut else ""
+
+
+def _in_word(around: str) -> bool:
+    return len(around) == 2 and around.isascii() and around.replace("_", "a").isalnum()
 
 
 # --- Writing the new lines in the file's manner --------------------------------------------------------------------
