@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from llamagent_server.processes import reading
 from llamagent_server.processes.threads import Cancel
 from llamagent_server.workspace import Listing, PathProblem, ProblemKind, Search, searching
 from llamagent_server.workspace.engines import Engine, Query, Ripgrep, Walker, find_engine
@@ -53,6 +54,32 @@ async def hits(project: Project, pattern: str, path: str = ".") -> list[str]:
 
 
 # --- Listing ---------------------------------------------------------------------------------------------------------
+
+
+@unix
+@pytest.mark.parametrize("folder", ["", "sub/"])
+async def test_an_ignore_file_that_is_a_link_to_what_has_no_end_is_none(
+    project: Project, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    """As a clone can bring it: ripgrep would read it until the machine has no memory left."""
+    monkeypatch.setattr(reading, "MAX_MEMORY", 128 << 20)
+    project.write("sub/a.py", "needle\n")
+    (project.root / f"{folder}.gitignore").symlink_to("/dev/zero")
+    assert await listed(project) == ("sub/a.py",)
+    assert await hits(project, "needle") == ["sub/a.py:1:needle"]
+
+
+@unix
+async def test_an_ignore_file_that_is_a_pipe_or_too_large_is_none(project: Project) -> None:
+    project.write("a.py", "needle\n")
+    os.mkfifo(project.root / ".gitignore")
+    assert await listed(project) == ("a.py",)
+    (project.root / ".gitignore").unlink()
+    (project.root / ".gitignore").write_text("*.py\n")
+    assert await hits(project, "needle") == []
+    with (project.root / ".gitignore").open("ab") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert await hits(project, "needle") == ["a.py:1:needle"]
 
 
 async def test_files_are_listed_sorted_without_ignored_ones(project: Project) -> None:

@@ -1,7 +1,9 @@
 """A program whose output is read line by line, such as the search program. It never outlives the reading."""
 
+import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from llamagent_server.processes.threads import Cancel, start
 
 # On Windows a console program started by one without a console would open a window.
 _NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+
+MAX_MEMORY = 1 << 30  # bytes that a program may fill; only Linux holds it to that
 
 
 def read_lines(
@@ -35,6 +39,7 @@ def read_lines(
         creationflags=_NO_WINDOW,
     )
     cancel.on_ask(process.kill)
+    _bound(process.pid)
     with process:
         feeding = start(lambda: _feed(process, given), "llamagent-feed")
         whole = _pieces(process, separator, take)
@@ -42,6 +47,15 @@ def read_lines(
             process.kill()
         feeding.exception()
     return process.returncode if whole and not cancel.asked else None
+
+
+def _bound(pid: int) -> None:
+    """Someone else's folder may lead it to a file without an end."""
+    if sys.platform == "linux":
+        import resource
+
+        with contextlib.suppress(OSError):  # it has ended already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
 
 
 def _feed(process: "subprocess.Popen[bytes]", given: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,8 +14,8 @@ from llamagent_server.core.secrets import secret
 from llamagent_server.processes.reading import read_lines
 from llamagent_server.processes.threads import Cancel
 from llamagent_server.workspace.confirming import Parts, lines_of
-from llamagent_server.workspace.engines import Engine, Query, without_dot
-from llamagent_server.workspace.found import text_field
+from llamagent_server.workspace.engines import Engine, Query, Walker, without_dot
+from llamagent_server.workspace.found import MAX_FILE_BYTES, text_field
 from llamagent_server.workspace.ignore import SKIPPED, Ignore
 from llamagent_server.workspace.opening import open_file
 
@@ -22,6 +23,7 @@ MAX_FILES = 200_000
 MAX_HITS = 2_000
 MAX_SECONDS = 30.0  # of a whole search, however many folders and open documents it is in
 _SHOWN_CHARS = 240
+_ENDS = (0, 1, 2)  # found, nothing found, found but for what could not be read
 _META = frozenset("\\^$.|?*+()[]{}")
 
 
@@ -66,8 +68,19 @@ class Scope:
     overlay: Mapping[Parts, str] = field(default_factory=dict)
 
 
+class _Died(OSError):
+    """The search program was ended by the system, for want of memory for instance."""
+
+
 def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
     """The files below `scope.base` that are not ignored. Raises OSError where the program cannot be started."""
+    try:
+        return _listed(_fit(engine, scope), scope, cancel)
+    except _Died:
+        return _listed(Walker(), scope, cancel)
+
+
+def _listed(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
     kept = _Outer(scope)
     # Plain strings: a hundred thousand tuples would hold up the whole interpreter while they are sorted and collected.
     found: list[str] = []
@@ -78,11 +91,36 @@ def list_files(engine: Engine, scope: Scope, cancel: Cancel) -> Files:
         return len(found) < MAX_FILES
 
     argv = engine.files("/".join(scope.base) or ".")
-    status = read_lines(argv, cwd=scope.root, given=b"", separator=b"\0", take=take, cancel=cancel)
+    status = _run(argv, scope, b"", b"\0", take, cancel)
     opened = {"/".join(parts) for parts in scope.overlay if _belongs(parts, scope)}
     found.extend(opened.difference(found))
     found.sort()
     return Files(tuple(found), complete=status is not None)
+
+
+def _run(
+    argv: list[str], scope: Scope, given: bytes, separator: bytes, take: Callable[[list[bytes]], bool], cancel: Cancel
+) -> int | None:
+    """As `read_lines`. Raises _Died, too."""
+    status = read_lines(argv, cwd=scope.root, given=given, separator=separator, take=take, cancel=cancel)
+    if status is not None and status not in _ENDS:
+        raise _Died(f"it was ended by the system ({status})")
+    return status
+
+
+def _fit(engine: Engine, scope: Scope) -> Engine:
+    """Our own program where ripgrep would follow an ignore file out of the workspace, wait for one that is a pipe, or
+    read one without an end: ours takes none of these for an ignore file, and nor does git."""
+    folders = {scope.root, scope.root.joinpath(*scope.base)}
+    return engine if all(map(_has_plain_ignore_file, folders)) else Walker()
+
+
+def _has_plain_ignore_file(folder: Path) -> bool:
+    try:
+        status = (folder / ".gitignore").lstat()
+    except OSError:
+        return True
+    return stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES
 
 
 def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
@@ -90,6 +128,13 @@ def search(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
 
     Raises OSError where the program cannot be started.
     """
+    try:
+        return _searched(_fit(engine, scope), scope, pattern, cancel)
+    except _Died:
+        return _searched(Walker(), scope, pattern, cancel)
+
+
+def _searched(engine: Engine, scope: Scope, pattern: str, cancel: Cancel) -> Hits:
     query = Query(pattern, literal=False, ignore_case=not minds_case(pattern))
     special = not _META.isdisjoint(pattern)
     hits = _search(engine, scope, query, cancel)
@@ -141,7 +186,7 @@ def _search_open(engine: Engine, scope: Scope, query: Query, found: list[Hit], c
         collector = _Collector(_always(parts), found)
         given = text.encode("utf-8", "replace")
         argv = engine.search(query, "-")
-        status = read_lines(argv, cwd=scope.root, given=given, separator=b"\n", take=collector.take, cancel=cancel)
+        status = _run(argv, scope, given, b"\n", collector.take, cancel)
         if status is None:
             return False
         if not collector.summed_up:
@@ -163,7 +208,7 @@ def _search_disk(engine: Engine, scope: Scope, query: Query, found: list[Hit], c
 
     collector = _Collector(name, found, lambda parts, numbers: lines_of(scope.root, parts, numbers))
     argv = engine.search(query, "/".join(scope.base) or ".")
-    status = read_lines(argv, cwd=scope.root, given=b"", separator=b"\n", take=collector.take, cancel=cancel)
+    status = _run(argv, scope, b"", b"\n", collector.take, cancel)
     if status is None:
         return False
     return True if collector.summed_up else None
