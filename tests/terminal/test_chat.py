@@ -261,6 +261,49 @@ def test_a_long_history_keeps_its_newest_asks_whole(tmp_path: Path) -> None:
     assert _read(path) == newest
 
 
+def test_what_was_typed_before_a_question_is_no_answer_and_is_offered_at_the_next_prompt(stage: Stage) -> None:
+    file = stage.folder / "a.txt"
+    file.write_text("one\n")
+    terminal = stage.terminal([edit(file, "ONE", end=3), *ended()], "chat")
+    terminal.expect("› ")
+    terminal.type("loud\ny\nthen half")
+    terminal.expect("[y/N]")
+    terminal.type("n\n")
+    terminal.expect("Why not?")
+    terminal.type("\n")
+    terminal.expect("answered")
+    terminal.expect("half")
+    terminal.type(" and more\n")
+    terminal.expect("[y/N]")
+    terminal.type("n\n")
+    terminal.expect("Why not?")
+    terminal.type("\n")
+    terminal.expect("answered")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+    assert file.read_text() == "one\n"
+    assert asked(stage) == ["loud", "y\nthen half and more"]
+
+
+def test_ctrl_c_in_a_turn_keeps_what_was_typed_meanwhile_and_does_not_send_it(stage: Stage) -> None:
+    script = [say("one two three "), {"wait": "llamagent.cancel"}, *ended("cancelled"), {"forget": True}]
+    terminal = stage.terminal(script, "chat")
+    terminal.expect("› ")
+    terminal.type("go\n")
+    terminal.expect("one two")
+    terminal.type("/con\n")
+    terminal.expect("/con")
+    terminal.type("\x03")
+    terminal.expect("stopped")
+    terminal.expect("/con")
+    terminal.type("text\n")
+    terminal.expect("about 1,240 of 8,192 tokens")
+    terminal.expect("› ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
+
+
 def test_the_daemons_end_is_seen_while_nothing_is_typed(stage: Stage) -> None:
     pid_file = stage.folder / "pid"
     stage.env["FAKE_DAEMON_PID"] = str(pid_file)

@@ -3,13 +3,14 @@
 import sys
 
 from llamagent_terminal import slash, terminal
+from llamagent_terminal.ahead import offered, set_aside
 from llamagent_terminal.ask import INTERRUPTED, REFUSED, asking_screen, make_screen, resume_newest, say_failed, say_gone
 from llamagent_terminal.completing import completing
 from llamagent_terminal.options import Options
 from llamagent_terminal.remembered import Remember, remembering
 from llamagent_terminal.screen import Screen, Span, Style
 from llamagent_terminal.session import DaemonGone, Quit, RequestFailed, Session, View, opened
-from llamagent_terminal.terminal import raising_interrupts
+from llamagent_terminal.terminal import keeping_typed, raising_interrupts
 from llamagent_terminal.wide import agreed
 
 _QUOTES = '"""'
@@ -22,7 +23,12 @@ def chat(options: Options) -> int:
     try:
         if not agreed(asking_screen() or screen, options):
             return REFUSED
-        with opened(options, View(screen, asking_screen())) as session, remembering() as remember, completing(session):
+        with (
+            keeping_typed(),
+            opened(options, View(screen, asking_screen())) as session,
+            remembering() as remember,
+            completing(session),
+        ):
             _greet(screen, str(options.folder))
             if options.resume:
                 resume_newest(session)
@@ -30,6 +36,8 @@ def chat(options: Options) -> int:
                 if text.strip() in ("/quit", "/exit"):
                     break
                 _answer(session, text, options)
+                if session.interrupted:
+                    set_aside()  # to send it is the person's, now that they have stopped what it was said to
             return 0
     except RequestFailed as error:
         return say_failed(screen, error)
@@ -73,7 +81,7 @@ def read_prompt(screen: Screen, session: Session, remember: Remember) -> str | N
     lines: list[str] = []
     while True:
         try:
-            with session.waking(), raising_interrupts():
+            with session.waking(), offered(screen), raising_interrupts():
                 lines.append(input(more if lines else first))
         except EOFError:
             screen.line()

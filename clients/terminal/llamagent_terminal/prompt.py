@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
+from llamagent_terminal.ahead import set_aside
 from llamagent_terminal.screen import Screen, Span, Style
-from llamagent_terminal.terminal import discard_typed, read_line
+from llamagent_terminal.terminal import read_line
 
 # English, French, German: what a person's fingers type without thinking.
 _YES = frozenset({"y", "yes", "o", "oui", "j", "ja"})
@@ -60,7 +61,7 @@ def choice(screen: Screen, titles: Sequence[str], stop: Callable[[], bool]) -> i
 
 
 def _asked(screen: Screen, stop: Callable[[], bool], *question: Span | str) -> str | None:
-    discard_typed()
+    set_aside()
     screen.prompt(*question)
     typed = read_line(stop)
     if typed is None or not typed.endswith("\n"):

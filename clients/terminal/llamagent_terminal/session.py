@@ -87,6 +87,11 @@ class Session:
         self._pressed = self._handled = 0
         self._cancel: Callable[[], None] = lambda: None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed in the last request."""
+        return self._handled > 0
+
     def press(self) -> None:
         """Ctrl-C. Called by the signal handler, in the middle of anything."""
         self._pressed += 1

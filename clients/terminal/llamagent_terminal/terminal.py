@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import sleep
 from types import FrameType
@@ -61,17 +61,53 @@ def _understands_escapes() -> bool:
 # --- Reading -------------------------------------------------------------------------------------------------------
 
 
-def discard_typed() -> None:
-    """Forget what was typed before the question was on the screen: it was no answer to it."""
+def take_typed() -> str:
+    """What was typed and not read until now, ended lines and what is begun; it is not read again."""
     if sys.platform == "win32":
         import msvcrt
 
+        keys = ""
         while msvcrt.kbhit():
-            msvcrt.getwch()
-    else:
-        import termios
+            keys += msvcrt.getwch()
+        return keys.replace("\r", "\n")
+    return _take_from_terminal()
 
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+def _take_from_terminal() -> str:
+    """A line that is not ended can be read only while the terminal does not wait for its end."""
+    import select
+    import termios
+
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    at_once = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:6], [*before[6]]]
+    at_once[6][termios.VMIN], at_once[6][termios.VTIME] = 0, 0
+    typed = b""
+    termios.tcsetattr(handle, termios.TCSANOW, at_once)
+    try:
+        while select.select([handle], [], [], 0)[0] and (piece := os.read(handle, 4096)):
+            typed += piece
+    finally:
+        termios.tcsetattr(handle, termios.TCSANOW, before)
+    return typed.decode(errors="replace")
+
+
+@contextmanager
+def keeping_typed() -> Iterator[None]:
+    """Within, Ctrl-C does not throw away what was typed before it."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    termios.tcsetattr(handle, termios.TCSANOW, [*before[:3], before[3] | termios.NOFLSH, *before[4:]])
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(handle, termios.TCSANOW, before)
 
 
 def read_line(stop: Callable[[], bool]) -> str | None:
