@@ -6,6 +6,7 @@ import json
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import deque
@@ -150,7 +151,8 @@ class FakeServer:
 def serve_until_killed(server: FakeServer, port_file: Path | None) -> None:
     """As a process: the port goes to the file, whole at once for who polls for it, and the URL to stdout. SIGUSR1
     releases what waits at its `hold_after`."""
-    signal.signal(signal.SIGUSR1, lambda *_: server.release())
+    if sys.platform != "win32":
+        signal.signal(signal.SIGUSR1, lambda *_: server.release())
     if port_file is not None:
         part = port_file.with_name(port_file.name + ".part")
         part.write_text(str(server.port), "utf-8")
