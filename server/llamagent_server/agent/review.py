@@ -13,6 +13,7 @@ from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved, Level, Notice
 from llamagent_server.core.messages import ToolCall
 from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced, Resolution, joined, together
+from llamagent_server.core.unseen import shown
 
 MADE = (Outcome.ACCEPTED, Outcome.MODIFIED)
 NOT_APPLIED = (
@@ -162,9 +163,9 @@ def _told_of(proposal: Proposal, found: Mapping[str, Resolution], told: set[str]
     for change in proposal.changes:
         resolution = found.get(change.uri)
         if resolution is None:
-            results.append(ToolResult(False, UNDONE.format(name=change.path)))
+            results.append(ToolResult(False, UNDONE.format(name=shown(change.path))))
         elif change.uri in told and resolution.outcome is not Outcome.ACCEPTED:
-            results.append(ToolResult(resolution.outcome in MADE, TOGETHER.format(name=change.path)))
+            results.append(ToolResult(resolution.outcome in MADE, TOGETHER.format(name=shown(change.path))))
         else:
             results.append(_told(change, resolution))
         told.add(change.uri)
@@ -172,7 +173,7 @@ def _told_of(proposal: Proposal, found: Mapping[str, Resolution], told: set[str]
 
 
 def _told(change: FileChange, resolution: Resolution) -> ToolResult:
-    name = change.path
+    name = shown(change.path)
     words = f' Their words: "{resolution.reason}".' if resolution.reason else ""
     match resolution.outcome:
         case Outcome.ACCEPTED:
