@@ -45,15 +45,23 @@ def test_an_edit_is_rejected_or_the_question_is_left(editor: Emacs, model: FakeO
         assert not editor.modified(folder / "a.py")
 
 
-def test_show_diff_puts_the_diff_into_the_question(editor: Emacs, model: FakeOllama, folder: Path) -> None:
+def test_show_diff_shows_the_whole_diff_in_a_window_until_the_answer(
+    editor: Emacs, model: FakeOllama, folder: Path
+) -> None:
     model.add(FIX, say("Done."))
     editor.ask("Fix add")
     editor.until_asked("proposes an edit")
     editor.type("Show diff\r")
-    question = editor.until_asked("-    return a - b")
-    assert "+    return a + b" in question
+    window = '(get-buffer-window "*llamagent*")'
+    editor.until(f"(and {window} t)", "the diff is shown")
+    shown = editor.eval('(with-current-buffer "*llamagent*" (buffer-string))')
+    assert "-    return a - b\n+    return a + b" in shown
+    editor.until(f"(and (pos-visible-in-window-p (point-min) {window}) t)", "its beginning is seen")
+    editor.until(f'(and (pos-visible-in-window-p (with-current-buffer "*llamagent*" (point-max)) {window}) t)')
+    editor.until_asked("Accept, Reject")
     editor.type("Accept\r")
     editor.until_text(folder / "a.py", RIGHT)
+    editor.until(f"(null {window})", "the window is gone")
 
 
 def test_a_new_file_is_an_edit_that_eglot_asks_about_once_more(editor: Emacs, model: FakeOllama, folder: Path) -> None:
