@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { asLsp, asLspRange } from "./documents";
 import type { Chip } from "./panel/messages";
-import type { ContextItem } from "./wire";
+import { type ContextItem, FOLLOWED } from "./wire";
 
 export interface Attached {
   chip: Chip;
@@ -60,14 +60,22 @@ export function selected(editor: vscode.TextEditor): { item: ContextItem; label:
     uri: document.uri.toString(),
     languageId: document.languageId,
     range: asLspRange(range),
+    ...(FOLLOWED.includes(document.uri.scheme) ? {} : { text: document.getText(range) }),
     ...(inside.length > 0 ? { diagnostics: inside.map(asLsp) } : {}),
   };
   const lines = range.isSingleLine
     ? String(range.start.line + 1)
     : `${String(range.start.line + 1)}-${String(range.end.line + 1)}`;
-  return { item, label: `${vscode.workspace.asRelativePath(document.uri)}:${lines}` };
+  return { item, label: `${nameOf(document.uri)}:${lines}` };
 }
 
-export function wholeFile(uri: vscode.Uri): { item: ContextItem; label: string } {
-  return { item: { uri: uri.toString() }, label: vscode.workspace.asRelativePath(uri) };
+export async function wholeFile(uri: vscode.Uri): Promise<{ item: ContextItem; label: string }> {
+  const text = FOLLOWED.includes(uri.scheme) ? {} : { text: (await vscode.workspace.openTextDocument(uri)).getText() };
+  return { item: { uri: uri.toString(), ...text }, label: nameOf(uri) };
+}
+
+/** What is in no folder begins with a slash where it is no file. */
+function nameOf(uri: vscode.Uri): string {
+  const name = vscode.workspace.asRelativePath(uri);
+  return FOLLOWED.includes(uri.scheme) ? name : name.replace(/^\//, "");
 }

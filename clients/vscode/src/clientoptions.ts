@@ -12,11 +12,11 @@ import {
 import { editorsRipgrep } from "./program";
 import { personsSettings, type Values } from "./settings";
 import { tell } from "./talk";
-import { FLAGS } from "./wire";
+import { FLAGS, FOLLOWED } from "./wire";
 
 export function clientOptions(log: vscode.LogOutputChannel): LanguageClientOptions {
   return {
-    documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+    documentSelector: FOLLOWED.map((scheme) => ({ scheme })),
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     initializationOptions: () => ({ trusted: vscode.workspace.isTrusted, settings: settingsForDaemon() }),

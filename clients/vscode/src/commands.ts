@@ -183,7 +183,7 @@ async function attachFile(parts: Parts, panel: Panel, argument: unknown): Promis
     void vscode.window.showInformationMessage(vscode.l10n.t("Open the file that you mean."));
     return;
   }
-  const { item, label } = wholeFile(uri);
+  const { item, label } = await wholeFile(uri);
   parts.attachments.add(item, label);
   await panel.focus();
 }

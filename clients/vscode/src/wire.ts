@@ -14,6 +14,9 @@ export const INPUT = "llamagent/input";
 /** What this client can do beyond LSP: `capabilities.experimental.llamagent`. */
 export const FLAGS = { review: true, trace: true, save: true, consent: true, diagnostics: true, prompt: true };
 
+/** The schemes of the documents that the daemon is told of; of any other it knows only what is sent along. */
+export const FOLLOWED: readonly string[] = ["file", "untitled"];
+
 export interface Position {
   line: number;
   character: number;
@@ -248,7 +251,7 @@ export interface CommandTable {
   sessions: { arguments: NoArguments; result: { sessions: SessionRow[] } };
   resume: { arguments: Resume; result: SessionRef };
   delete_session: { arguments: StoredSession; result: SessionRef };
-  trace: { arguments: TraceSince; result: { events: TraceEvent[] } };
+  trace: { arguments: TraceSince; result: { events: TraceEvent[]; aside?: string[] } };
   undo_turn: { arguments: TurnArguments; result: { proposed: string[]; outcome: string; reason?: string } };
   export: { arguments: Export; result: { text: string } };
   trust: { arguments: Trust; result: { folder: string; trusted: boolean } };

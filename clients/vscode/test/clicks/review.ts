@@ -102,6 +102,26 @@ describe("what waits for a yes", () => {
     assert.equal(at.read("keys.py"), CODE.replace("total = 0", "total = 1"));
   });
 
+  it("is attached to an ask as it stands in the review", async () => {
+    const at = await scene({
+      files: { "asked.py": CODE },
+      replies: [edit("asked.py", "total = 0", "total = 1"), done, { content: "Because of that." }],
+    });
+    await at.ask("Count from one.");
+    await at.page.locator(".multiDiffEntry .editor.modified .view-lines").getByText("total = 1").click();
+    await at.page.locator('.statusbar-item[id="status.editor.selection"]').waitFor();
+    await at.button("Attach").click();
+    const chip = at.panel.getByRole("list", { name: "Attached" }).getByRole("listitem");
+    await chip.getByText("asked.py", { exact: true }).waitFor();
+    await at.button("Accept").click();
+    await at.shows("All done.");
+    await at.button("Ask again").waitFor();
+    await at.ask("Why one?");
+    await at.shows("with asked.py");
+    await at.shows("Because of that.");
+    assert.equal(await chip.count(), 0);
+  });
+
   it("is accepted by the status bar's list", async () => {
     const at = await scene({ files: { "bar.py": CODE }, replies: [edit("bar.py", "total = 0", "total = 1"), done] });
     await at.ask("Count from one.");
