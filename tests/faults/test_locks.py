@@ -82,10 +82,10 @@ def test_what_is_in_use_elsewhere_is_gone_on_with_in_a_copy(tmp_path: Path, stor
     assert opened.problem is not None and "in use in another window" in opened.problem
     assert replay(opened.records).messages == (UserMessage("set x"), AssistantMessage("done"))
     assert shelf(tmp_path) == {f"{session}.jsonl", f"{session}.lock"}, "nothing is stored before the first word"
-    assert [(event["seq"], event["session"]) for event in other.events(copy, -1)] == [(4, copy)]
+    assert [(event["seq"], event["session"]) for event in other.trace(copy).after(-1)] == [(4, copy)]
     opened.journal.append(message_record(UserMessage("more")))
     assert (tmp_path / ".llamagent" / "sessions" / f"{session}.jsonl").read_bytes() == whole
-    assert [(event["seq"], event["session"]) for event in other.events(copy, -1)] == [(4, copy)]
+    assert [(event["seq"], event["session"]) for event in other.trace(copy).after(-1)] == [(4, copy)]
     assert {(row.id, row.title, row.messages) for row in other.sessions()} == {
         (session, "set x", 2),
         (copy, "set x (copy)", 3),

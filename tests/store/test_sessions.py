@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from llamagent_server.agent.ports import Journal, Stored
 from llamagent_server.core.messages import AssistantMessage, Json, ToolCall, ToolMessage, UserMessage
-from llamagent_server.core.records import cleared_record, event_record, message_record, replay, session_record
+from llamagent_server.core.records import (
+    cleared_record,
+    event_record,
+    message_record,
+    replay,
+    rewound_record,
+    session_record,
+)
 from llamagent_server.errors import BadArgument, UnknownSession, Untrusted
 from llamagent_server.store import places
 from llamagent_server.store.journal import FileJournal, encode, parse
@@ -251,7 +258,7 @@ def test_an_id_is_never_a_path(project: Path, session: str) -> None:
     for action in (store.open, store.delete):
         with pytest.raises(UnknownSession):
             action(session)
-    assert store.events(session, -1) == ()
+    assert store.trace(session).after(-1) == ()
 
 
 def test_ids_sort_by_time_and_are_never_given_twice(project: Path) -> None:
@@ -267,9 +274,22 @@ def test_the_events_after_a_number(project: Path) -> None:
     for seq in (0, 1, 5):
         begun.append(event_record({"seq": seq, "kind": "notice"}))
     converse(begun, "hello")
-    assert [event["seq"] for event in store.events(begun.session, 0)] == [1, 5]
-    assert len(store.events(begun.session, -1)) == 3
-    assert store.events(begin(store).session, -1) == ()
+    assert [event["seq"] for event in store.trace(begun.session).after(0)] == [1, 5]
+    assert len(store.trace(begun.session).after(-1)) == 3
+    assert store.trace(begin(store).session).after(-1) == ()
+
+
+def test_the_turns_that_a_retry_took_out(project: Path) -> None:
+    store = trusting(project)
+    begun = begin(store)
+    for seq, turn in enumerate(("one", "two", "three")):
+        begun.append(event_record({"seq": seq, "kind": "turn.started", "turn": turn}))
+    for seq, (old, new) in enumerate((("two", "four"), ("four", "five")), start=3):
+        begun.append(rewound_record(old))
+        begun.append(event_record({"seq": seq, "kind": "turn.started", "turn": new}))
+    begun.append(rewound_record("of another conversation"))
+    trace = store.trace(begun.session)
+    assert trace.aside == ("two", "three", "four") and len(trace.events) == 5
 
 
 def test_deleting(project: Path) -> None:

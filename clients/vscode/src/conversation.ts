@@ -65,7 +65,7 @@ export class Conversation implements vscode.Disposable {
   }
 
   /** Another conversation, with what is stored of it. */
-  reset(session: string | undefined, events: readonly TraceEvent[] = []): void {
+  reset(session: string | undefined, events: readonly TraceEvent[] = [], aside: readonly string[] = []): void {
     this.flush();
     this.events = [];
     this.session = session;
@@ -73,7 +73,7 @@ export class Conversation implements vscode.Disposable {
     this.gauge = undefined;
     this.queue = [];
     this.remark = null;
-    this.aside = [];
+    this.aside = [...aside];
     this.retried = undefined;
     for (const event of events) {
       this.note(event);

@@ -14,9 +14,9 @@ export async function goOn(conversation: Conversation, client: LanguageClient): 
   }
   try {
     const { session } = await callOn(client, "resume", { ref });
-    const { events } = await callOn(client, "trace", { session });
+    const { events, aside } = await callOn(client, "trace", { session });
     if (events.length > 0) {
-      conversation.reset(session, events);
+      conversation.reset(session, events, aside);
     }
   } catch (problem) {
     // What was never stored, as an ask that the daemon's end cut short.

@@ -105,8 +105,8 @@ async function resume(parts: Parts, ref: string): Promise<void> {
   }
   await leave(parts);
   const { session, title, messages } = await parts.daemon.call("resume", { ref });
-  const { events } = await parts.daemon.call("trace", { session });
-  parts.conversation.reset(session, events);
+  const { events, aside } = await parts.daemon.call("trace", { session });
+  parts.conversation.reset(session, events, aside);
   if (events.length === 0 && messages > 0) {
     // Of an older kind: the model knows it, but what went on was not kept.
     const text = vscode.l10n.t(

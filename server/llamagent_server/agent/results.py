@@ -150,7 +150,10 @@ class SessionRef:
 
 @dataclass(frozen=True, slots=True)
 class StoredTrace:
+    """`aside`: the turns that a retry took out of the conversation."""
+
     events: tuple[dict[str, Json], ...]
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,7 +337,8 @@ class App:
         if session is None and self._conversations.current is None:
             return results.StoredTrace(())
         known = self._known(session)
-        return results.StoredTrace(self._grounds.store().events(known.id, -1 if since is None else since))
+        stored = self._grounds.store().trace(known.id)
+        return results.StoredTrace(stored.after(-1 if since is None else since), stored.aside)
 
     async def _row(self, session: str) -> results.SessionRow | None:
         return next((row for row in (await self.sessions()).sessions if row.id == session), None)

@@ -1,17 +1,19 @@
 """The records of one conversation under the id of another."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from llamagent_server.core.messages import Json, JsonObject
+from llamagent_server.core.messages import JsonObject
+from llamagent_server.store.traces import Trace
 
 
 def copied(records: Iterable[JsonObject], session: str) -> tuple[JsonObject, ...]:
     return tuple(_copied(record, session) for record in records)
 
 
-def moved(events: Iterable[JsonObject], session: str) -> tuple[dict[str, Json], ...]:
-    """Trace events as those of `session`."""
-    return tuple({**event, "session": session} for event in events)
+def moved(trace: Trace, session: str) -> Trace:
+    """A trace as that of `session`."""
+    return replace(trace, events=tuple({**event, "session": session} for event in trace.events))
 
 
 def _copied(record: JsonObject, session: str) -> JsonObject:

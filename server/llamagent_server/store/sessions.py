@@ -25,6 +25,7 @@ from llamagent_server.store.locks import Held
 from llamagent_server.store.places import Place
 from llamagent_server.store.project_files import IGNORE_ALL
 from llamagent_server.store.summaries import Summary, Told, summarise, utc
+from llamagent_server.store.traces import Trace, trace_of
 
 FOLDER = "sessions"
 THEIRS = ".json"  # the terminal agent's
@@ -174,17 +175,16 @@ class SessionStore:
         with contextlib.suppress(RequestError):
             self.delete(session)
 
-    def events(self, session: str, since: int) -> tuple[dict[str, Json], ...]:
-        """The stored trace events after the sequence number `since`; none of a conversation that is not stored yet."""
+    def trace(self, session: str) -> Trace:
+        """Empty for a conversation that is not stored yet."""
         try:
             entry = self._find(session)
         except (UnknownSession, Untrusted):
             original = self._copies.get(session)
-            return () if original is None else moved(self.events(original, since), session)
+            return Trace() if original is None else moved(self.trace(original), session)
         if entry.suffix == THEIRS:
-            return ()
-        events = (record.get("event") for record in journal.parse(self._read(entry, OPENED_BYTES)).records)
-        return tuple(event for event in events if isinstance(event, dict) and _seq(event) > since)
+            return Trace()
+        return trace_of(journal.parse(self._read(entry, OPENED_BYTES)).records)
 
     # --- Listing ---------------------------------------------------------------------------------------------------
 
@@ -339,8 +339,3 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int]:
 
 def _updated(saved: Foreign, entry: _Entry) -> float:
     return entry.stamp[0] / 1e9 if saved.updated is None else saved.updated
-
-
-def _seq(event: JsonObject) -> int:
-    seq = event.get("seq")
-    return seq if isinstance(seq, int) else -1

@@ -45,9 +45,7 @@ export class Cards {
     if (review === undefined) {
       return false;
     }
-    const words = reason === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}: ${visible(reason)}`;
-    review.status.textContent = words;
-    review.card.classList.add("decided", outcome);
+    decided(review, outcome, reason);
     if (review.diff !== null && diff !== undefined && diff !== "") {
       const kept = fold(t("Diff"), () => diffBlock(diff, { names: review.files > 1 }), { open: false });
       review.diff.replaceWith(kept);
@@ -56,6 +54,19 @@ export class Cards {
       review.diff.open = false;
     }
     return true;
+  }
+
+  /** What was open when a turn ended, as where the window was closed over it, was not applied. */
+  turnEnded(): void {
+    for (const review of this.reviews.values()) {
+      const ofTheTurn = review.card.querySelector(".files") !== null;
+      if (ofTheTurn && !review.card.classList.contains("decided")) {
+        decided(review, "failed");
+        if (review.diff !== null) {
+          review.diff.open = false;
+        }
+      }
+    }
   }
 
   private review(
@@ -117,6 +128,11 @@ export class Cards {
       }
     }
   }
+}
+
+function decided({ card, status }: Review, outcome: keyof typeof OUTCOMES, reason?: string): void {
+  status.textContent = reason === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}: ${visible(reason)}`;
+  card.classList.add("decided", outcome);
 }
 
 /** What the person should know of a change stands under its file. */

@@ -116,6 +116,7 @@ export class Trace {
     }
     if (event.kind === "turn.ended") {
       this.lastError = event.error ?? null;
+      this.cards.turnEnded();
     }
     if (turn.tookIn(event) || (event.kind === "edit.resolved" && this.cards.resolved(event))) {
       return;

@@ -40,6 +40,22 @@ describe("the list of conversations", () => {
     await at.shows("The plum is ripe.");
   });
 
+  it("goes on with one that has a turn asked again, and that stays set aside", async () => {
+    const at = await scene({ replies: [{ content: "A green plum." }, { content: "A blue plum." }] });
+    await at.ask("Which colour has the plum?");
+    await at.shows("A green plum.");
+    await at.button("Ask again").click();
+    await at.shows("A blue plum.");
+    await at.button("Copy the answer").nth(1).waitFor();
+    await at.newConversation();
+    await openList(at, "Which colour has the plum?");
+    await at.page.keyboard.press("Enter");
+    await at.shows("A blue plum.");
+    await at.shows("set aside");
+    assert.equal(await at.panel.locator(".trace").getByText("A green plum.").isVisible(), false);
+    assert.equal(await at.button("Ask again").count(), 1);
+  });
+
   it("shows a long one from its end, and its beginning to whoever goes up to it", async () => {
     const names = ["long1.py", "long2.py", "long3.py", "long4.py", "long5.py"];
     const read = { tool_calls: names.map((path) => ({ name: "read_file", arguments: { path } })) };

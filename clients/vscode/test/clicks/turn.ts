@@ -98,5 +98,28 @@ describe("a turn", () => {
     await at.prompt.waitFor();
     await until("no tab of a review", async () => (await at.reviewTab.count()) === 0);
     assert.equal(at.read("reload.py"), CODE);
+    await at.command("Llamagent: Conversations…");
+    await at.quickInput.fill("Break it.");
+    await at.quickRow("Break it.").click();
+    await at.panel.locator(".card.failed .status").getByText("not applied").waitFor();
+    assert.equal(await at.button("Accept").count(), 0);
+  });
+
+  it("that ends with its daemon gives back what waited behind it", async () => {
+    const content = Array.from({ length: 4000 }, (_, index) => `word${String(index)}`).join(" ");
+    const at = await scene({ replies: [{ content, delay: 0.02 }] });
+    await at.ask("Talk much.");
+    await at.shows("word10 ");
+    await at.ask("And then this long question.");
+    await at.panel.getByRole("list", { name: "Waiting asks" }).getByText("And then this long question.").waitFor();
+    const streamed = at.panel.locator(".streaming");
+    const before = (await streamed.innerText()).length;
+    await until("more of the reply", async () => (await streamed.innerText()).length > before + 50);
+    daemonsOf(at.place.server).forEach((id) => process.kill(id, "SIGKILL"));
+    await until("the question in the prompt", async () => {
+      return (await at.prompt.inputValue()) === "And then this long question.";
+    });
+    await at.button("Start it").click();
+    await at.panel.getByText("The daemon does not run.").waitFor({ state: "detached" });
   });
 });
