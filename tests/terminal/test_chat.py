@@ -98,6 +98,22 @@ def test_an_edit_is_asked_about_in_a_conversation_too(stage: Stage) -> None:
     assert file.read_text() == "ONE\n"
 
 
+def test_of_a_file_that_was_removed_it_is_not_said_that_it_was_written(stage: Stage) -> None:
+    file = stage.folder / "a.txt"
+    file.write_text("one\n")
+    params = {"edit": {"documentChanges": [{"kind": "delete", "uri": file.as_uri()}]}}
+    terminal = stage.terminal([{"ask": "workspace/applyEdit", "params": params}, *ended()], "chat")
+    terminal.expect("› ")
+    terminal.type("away\n")
+    terminal.expect("Remove a.txt? [y/N]")
+    terminal.type("y\n")
+    shown = terminal.expect("answered")
+    assert "  removed" in shown and "written" not in shown
+    terminal.type("/quit\n")
+    assert terminal.ended() == 0
+    assert not file.exists()
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

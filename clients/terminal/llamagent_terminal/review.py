@@ -88,7 +88,8 @@ class Desk:
             return {"applied": False, "failed": True, "failureReason": str(error)}
         self.consents += 1
         self.edits += 1
-        self._screen.line(Span("  written", Style.ADDED))
+        made = "removed" if all(change.after is None for change in changes) else "written"
+        self._screen.line(Span(f"  {made}", Style.ADDED))
         return {"applied": True}
 
     def _not_applied(self, reason: str | None) -> dict[str, object]:
