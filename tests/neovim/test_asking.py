@@ -301,5 +301,5 @@ def test_the_statusline_says_what_happens(editor: Editor, model: FakeOllama) -> 
 def test_checkhealth_tells_what_is_there(editor: Editor) -> None:
     editor.command("checkhealth llamagent")
     text = "\n".join(editor.lines())
-    assert "position encoding utf-8, 1 buffers" in text and "the model server answers" in text
+    assert "position encoding utf-8, buffers: 1" in text and "the model server answers; models: 1" in text
     assert "ERROR" not in text

@@ -68,14 +68,14 @@ local function check_client(used)
   if protocol ~= client.PROTOCOL then
     health.warn(('it speaks protocol %s, this plugin %d'):format(protocol or '?', client.PROTOCOL))
   end
-  health.info(('position encoding %s, %d buffers'):format(used.offset_encoding, vim.tbl_count(used.attached_buffers)))
+  health.info(('position encoding %s, buffers: %d'):format(used.offset_encoding, vim.tbl_count(used.attached_buffers)))
   local report = client.request_now(used, 'config', {}, 3000)
   for _, problem in ipairs(report and report.problems or {}) do
     health.warn(problem)
   end
   local models = client.request_now(used, 'models', {}, 5000)
   if models then
-    health.ok(('the model server answers; it has %d models'):format(#models.models))
+    health.ok(('the model server answers; models: %d'):format(#models.models))
     check_model(report and report.settings or {}, models.models)
   else
     health.warn('the model server does not answer', { 'Start it (`ollama serve`), or set `settings.url`.' })
