@@ -24,6 +24,21 @@ def file_in(stage: Stage, name: str = "a.txt", content: bytes = b"one\r\ntwo\r\n
 # --- In a terminal
 
 
+@pytest.mark.parametrize("question", ["edit", "command"])
+def test_q_at_a_question_ends_the_turn_without_another_question(stage: Stage, question: str) -> None:
+    file = stage.folder / "a.txt"
+    file.write_text("one\n")
+    asks = edit(file, "ONE", end=3) if question == "edit" else consent("make")
+    terminal = stage.terminal([asks, *ended("refused")])
+    terminal.expect("[y/N")
+    terminal.type("q\n")
+    assert "Why not?" not in terminal.expect("refused")
+    assert terminal.ended() == 4
+    assert file.read_text() == "one\n"
+    no = {"applied": False} if question == "edit" else {"decision": "refuse"}
+    assert stage.answers == [{**no, "stop": True}]
+
+
 @pytest.mark.parametrize("word", ["y", "Yes", "o", "oui", "j", "JA"])
 def test_a_yes_in_three_languages_applies(stage: Stage, word: str) -> None:
     file = file_in(stage)

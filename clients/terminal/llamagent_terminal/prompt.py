@@ -9,7 +9,8 @@ from llamagent_terminal.terminal import read_line
 
 # English, French, German: what a person's fingers type without thinking.
 _YES = frozenset({"y", "yes", "o", "oui", "j", "ja"})
-_STOP = frozenset({"q", "quit"})
+STOPPED = "q"  # the reason of a no that ends the turn
+_STOP = frozenset({STOPPED, "quit"})
 _ALWAYS = frozenset({"a", "always"})
 _NETWORK = frozenset({"w", "with network"})
 
@@ -19,6 +20,7 @@ class Answer(StrEnum):
     ALWAYS = "always"
     NETWORK = "network"  # yes, this once and with network
     NO = "no"
+    STOP = "stop"  # no, and the turn is to end
     NONE = "none"  # the question was taken back, or Ctrl-C or Ctrl-D was pressed
 
 
@@ -31,6 +33,8 @@ def yes_or_no(screen: Screen, question: str, stop: Callable[[], bool], *, more: 
     word = typed.strip().casefold()
     if word in _YES:
         return Answer.YES
+    if word in _STOP:
+        return Answer.STOP
     return next((answer for answer in more if word in _WORDS[answer]), Answer.NO)
 
 
@@ -53,7 +57,8 @@ def choice(screen: Screen, titles: Sequence[str], stop: Callable[[], bool]) -> i
     """The index of one of `titles`; None for no answer. With two, the first is the yes."""
     if len(titles) <= 2:
         answer = yes_or_no(screen, f"{titles[0]}?", stop)
-        return {Answer.YES: 0, Answer.NO: len(titles) - 1 if len(titles) == 2 else None}.get(answer)
+        no = len(titles) - 1 if len(titles) == 2 else None
+        return {Answer.YES: 0, Answer.NO: no, Answer.STOP: no}.get(answer)
     for number, title in enumerate(titles, 1):
         screen.line(f"  {number}  {title}")
     typed = (_asked(screen, stop, f"[1-{len(titles)}, Enter for none] ") or "").strip()

@@ -172,6 +172,8 @@ class Desk:
             return self._stop(request)
 
         answer = prompt.yes_or_no(self._screen, question, stop, more=more)
+        if answer is Answer.STOP:
+            return Answer.NO, prompt.STOPPED if self.in_turn else None
         explains = answer is Answer.NO and self.in_turn
         return answer, prompt.reason(self._screen, stop) if explains else None
 
