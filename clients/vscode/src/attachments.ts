@@ -57,7 +57,7 @@ export function selected(editor: vscode.TextEditor): { item: ContextItem; label:
   const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection;
   const inside = vscode.languages.getDiagnostics(document.uri).filter((one) => one.range.intersection(range));
   const item: ContextItem = {
-    uri: document.uri.toString(),
+    uri: addressOf(document.uri),
     languageId: document.languageId,
     range: asLspRange(range),
     ...(FOLLOWED.includes(document.uri.scheme) ? {} : { text: document.getText(range) }),
@@ -71,11 +71,15 @@ export function selected(editor: vscode.TextEditor): { item: ContextItem; label:
 
 export async function wholeFile(uri: vscode.Uri): Promise<{ item: ContextItem; label: string }> {
   const text = FOLLOWED.includes(uri.scheme) ? {} : { text: (await vscode.workspace.openTextDocument(uri)).getText() };
-  return { item: { uri: uri.toString(), ...text }, label: nameOf(uri) };
+  return { item: { uri: addressOf(uri), ...text }, label: nameOf(uri) };
 }
 
-/** What is in no folder begins with a slash where it is no file. */
+/** Without what tells one cell of a notebook from another: the model sees the name. */
+function addressOf(uri: vscode.Uri): string {
+  return (FOLLOWED.includes(uri.scheme) ? uri : uri.with({ fragment: "" })).toString();
+}
+
+/** The path of what is no file, as of a notebook's cell, is of no use to anyone. */
 function nameOf(uri: vscode.Uri): string {
-  const name = vscode.workspace.asRelativePath(uri);
-  return FOLLOWED.includes(uri.scheme) ? name : name.replace(/^\//, "");
+  return FOLLOWED.includes(uri.scheme) ? vscode.workspace.asRelativePath(uri) : (uri.path.split("/").at(-1) ?? "");
 }
