@@ -8,14 +8,22 @@ import { lineEnds, plain } from "../text/lineends";
 import { merge } from "../text/merge";
 import { exists, isGone } from "./live";
 import type { ProposedFile } from "./proposal";
+import { readOnly } from "./readonly";
 
-/** What to put where; `text` has line feeds only, and is null where the file goes. */
-interface Planned {
-  file: ProposedFile;
+/** What is there now: the document, null where there is none; the bytes of a file that may go. */
+interface Found {
   document: vscode.TextDocument | null;
-  text: string | null;
+  bytes: Uint8Array | null;
 }
 
+/** What to put where; `text` has line feeds only, and is null where the file goes. `before` is the document's text. */
+interface Planned extends Found {
+  file: ProposedFile;
+  text: string | null;
+  before: string;
+}
+
+const NOTHING: Found = { document: null, bytes: null };
 const MOST_TRIES = 50;
 const KNOWN_MS = 100; // until what was typed is known here too
 
@@ -29,7 +37,7 @@ export async function put(files: readonly ProposedFile[], wanted: readonly strin
     // From here to the edit nothing is waited for: what is typed meanwhile would be lost.
     const planned: Planned[] = [];
     for (const [index, file] of files.entries()) {
-      const result = plan(file, found[index] ?? null, wanted[index] ?? file.base);
+      const result = plan(file, found[index] ?? NOTHING, wanted[index] ?? file.base);
       if (typeof result === "string") {
         return result;
       }
@@ -42,7 +50,7 @@ export async function put(files: readonly ProposedFile[], wanted: readonly strin
     }
     const versions = planned.map(({ document }) => document?.version);
     if (await vscode.workspace.applyEdit(workspaceEdit(planned))) {
-      return null;
+      return unlessReadOnly(planned);
     }
     await after(KNOWN_MS);
     const typed = planned.some(({ document }, index) => document?.version !== versions[index]);
@@ -52,20 +60,37 @@ export async function put(files: readonly ProposedFile[], wanted: readonly strin
   }
 }
 
-/** The file as a document; null where there is none. */
-async function look(file: ProposedFile): Promise<vscode.TextDocument | null> {
-  const is = file.isNew ? await exists(file.uri) : !(await isGone(file.uri));
-  return is ? vscode.workspace.openTextDocument(file.uri) : null;
+async function look({ uri, isNew, goes }: ProposedFile): Promise<Found> {
+  const is = isNew ? await exists(uri) : !(await isGone(uri));
+  return is
+    ? {
+        document: await vscode.workspace.openTextDocument(uri),
+        bytes: goes ? await vscode.workspace.fs.readFile(uri) : null,
+      }
+    : NOTHING;
+}
+
+/** All is taken back where the editor saves a part of it never. */
+async function unlessReadOnly(planned: readonly Planned[]): Promise<string | null> {
+  const changed = planned.flatMap(({ document, text }) => (document !== null && text !== null ? [document] : []));
+  const locked = await readOnly(changed);
+  if (locked.length === 0) {
+    return null;
+  }
+  await vscode.workspace.applyEdit(wayBack(planned));
+  const names = locked.map(({ uri }) => vscode.workspace.asRelativePath(uri));
+  return `read-only in the editor: ${names.join(", ")}`;
 }
 
 /** Null where nothing is left to do in this file; words where it cannot be done. */
-function plan(file: ProposedFile, document: vscode.TextDocument | null, wanted: string): Planned | null | string {
+function plan(file: ProposedFile, found: Found, wanted: string): Planned | null | string {
+  const { document } = found;
   const theirs = plain(wanted);
   if (file.isNew) {
     if (theirs === "" && file.proposed !== "") {
       return null;
     }
-    return document === null ? { file, document, text: theirs } : `stale: ${file.name} exists by now`;
+    return document === null ? { file, ...found, text: theirs, before: "" } : `stale: ${file.name} exists by now`;
   }
   if (document === null) {
     return `stale: ${file.name} is not there any more`;
@@ -73,13 +98,13 @@ function plan(file: ProposedFile, document: vscode.TextDocument | null, wanted: 
   const current = plain(document.getText());
   if (file.goes && theirs === "") {
     const same = current === plain(file.base) && !document.isDirty;
-    return same ? { file, document, text: null } : `stale: ${file.name} was changed during the review`;
+    return same ? { file, ...found, text: null, before: current } : `stale: ${file.name} was changed during the review`;
   }
   const merged = merge(plain(file.base), current, theirs);
   if (merged === null) {
     return `stale: ${file.name} was changed during the review in the same lines`;
   }
-  return merged === current ? null : { file, document, text: merged };
+  return merged === current ? null : { file, ...found, text: merged, before: current };
 }
 
 /** Texts first: the editor refuses all of them where one was changed meanwhile, and then no file is made or removed. */
@@ -96,6 +121,20 @@ function workspaceEdit(planned: readonly Planned[]): vscode.WorkspaceEdit {
     } else if (document === null) {
       const contents = new TextEncoder().encode(lineEnds(text, file.proposed));
       edit.createFile(file.uri, { contents, overwrite: false, ignoreIfExists: false });
+    }
+  }
+  return edit;
+}
+
+function wayBack(planned: readonly Planned[]): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  for (const { file, document, text, before, bytes } of planned) {
+    if (document === null) {
+      edit.deleteFile(file.uri);
+    } else if (text !== null) {
+      edit.set(file.uri, smallEdits(document, before));
+    } else if (bytes !== null) {
+      edit.createFile(file.uri, { contents: bytes });
     }
   }
   return edit;

@@ -190,6 +190,25 @@ describe("a review", () => {
     });
   }
 
+  it("of a file that is read-only in the editor is refused with that reason, and its other files stay", async () => {
+    const [locked, other, fresh] = [new File("one\n"), new File("two\r\n"), new File(null)];
+    await locked.show();
+    await vscode.commands.executeCommand("workbench.action.files.setActiveEditorReadonlyInSession");
+    const calls = [edit(locked, "one", "1"), edit(other, "two", "2")].flatMap(({ tool_calls }) => tool_calls ?? []);
+    const created = call("write_file", { path: fresh.name, content: "new\n" }).tool_calls ?? [];
+    const talking = await start([{ tool_calls: [...calls, ...created] }, done], { save: "on_accept" });
+    const asked = talking.ask();
+    await talking.review();
+    await accept();
+    await asked;
+    const [resolved] = talking.of("edit.resolved");
+    assert.equal(resolved?.outcome, "failed");
+    assert.equal(resolved.reason, `read-only in the editor: ${locked.name}`);
+    assert.deepEqual([await locked.text(), await other.text()], ["one\n", "two\r\n"]);
+    assert.deepEqual([locked.disk, other.disk, existsSync(fresh.path)], ["one\n", "two\r\n", false]);
+    await (await other.document()).save();
+  });
+
   it("that was decided cannot be decided again", async () => {
     const file = new File("one\n");
     const talking = await start([edit(file, "one", "1"), done]);
