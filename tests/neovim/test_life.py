@@ -262,11 +262,16 @@ def test_a_dead_server_is_said_its_review_is_closed_and_restart_brings_it_back(
     assert not editor.lua("return require('llamagent.diffview').is_open()")
     assert editor.lines(folder / "a.py") == BUG.splitlines()
     assert "server stopped" in editor.screen()
+    assert ":Llamagent resume" in editor.messages()
     model.add(say("I am back."))
     editor.command("Llamagent restart")
     editor.until("#vim.lsp.get_clients({ bufnr = vim.fn.bufnr('a.py') }) == 1")
+    editor.command("Llamagent resume 1")
+    editor.until("vim.tbl_contains(_G.events, 'LlamagentSession')")
+    editor.until_panel("change it")
     editor.ask("are you there?")
     editor.until_panel("I am back.")
+    assert "change it" in [message["content"] for message in model.requests[-1].json["messages"]]
 
 
 def test_a_server_killed_while_it_streams_leaves_nothing_waiting(editor: Editor, model: FakeOllama) -> None:

@@ -120,7 +120,8 @@ local function on_exit(code, signal, client_id)
     require('llamagent.review').server_gone(client_id)
     require('llamagent.questions').server_gone(client_id)
     if not expected then
-      say.error(('the server stopped: %s. `:Llamagent restart` starts it again; `:LspLog` may say why.'):format(why))
+      local todo = '`:Llamagent restart` starts it again, `:Llamagent resume` goes on with what was said'
+      say.error(('the server stopped: %s. %s; `:LspLog` may say why.'):format(why, todo))
     end
     say.event('Exit', { client_id = client_id, code = code, signal = signal })
   end)

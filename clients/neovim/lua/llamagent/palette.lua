@@ -223,7 +223,7 @@ local run_alone = {
         end
       end
       require('llamagent.panel').restarted(fresh)
-      say.info('the server runs again.')
+      say.info('the server runs again. `:Llamagent resume` goes on with what was said.')
     end
     local used = client.current(call.bufnr)
     if used then
