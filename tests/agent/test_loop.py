@@ -496,6 +496,20 @@ async def test_what_is_said_before_a_turn_has_begun_comes_after_its_start() -> N
     assert [m.content for m in desk.model.requests[0].messages[1:]] == ["first", "second"]
 
 
+async def test_at_the_end_of_a_connection_words_that_were_not_heard_begin_no_turn_that_goes_on() -> None:
+    hang = Hang()
+    desk = Desk([hang, reply("never")])
+    desk.ask("first")
+    await hang.started.wait()
+    desk.conversation.turns.steer(Ask("second", "second"))
+    turns = desk.conversation.turns
+    await desk.conversations.close()
+    await asyncio.sleep(0)
+    assert turns.idle
+    assert len(desk.of("turn.started")) == len(desk.of("turn.ended"))
+    assert {event["stopReason"] for event in desk.of("turn.ended")} == {"cancelled"}
+
+
 async def test_what_a_turn_ended_without_hearing_is_the_next_one_as_it_was_typed() -> None:
     desk = Desk()
 

@@ -113,9 +113,11 @@ class Turns:
 
     async def close(self) -> None:
         """Stop everything and wait until it has ended."""
-        for turn in (*self._waiting, *([self._running] if self._running else [])):
+        for turn in tuple(self._waiting):
             self._cancel(turn)
-        if self._task is not None:
+        # What was said to the running turn, and not heard, is a turn of its own as soon as that one ends.
+        while self._running is not None and self._task is not None:
+            self._cancel(self._running)
             await asyncio.wait([self._task])
 
     def _new(self, ask: Ask) -> Turn:
