@@ -328,6 +328,9 @@ def test_the_daemons_end_is_seen_while_nothing_is_typed(stage: Stage) -> None:
     os.kill(int(pid_file.read_text()), signal.SIGKILL)
     assert terminal.ended() == 1
     assert "ended unexpectedly (exit code -9)" in terminal.shown
+    assert (
+        "  What was accepted is on disk. `llamagent-server chat -c` goes on with the\n  conversation;" in terminal.shown
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -87,9 +87,12 @@ def say_gone(screen: Screen, gone: DaemonGone) -> int:
     say(screen, ERROR, f"The daemon ended unexpectedly (exit code {gone.code}).")
     for line in gone.last_words:
         screen.line("  ", Span(line, Style.DIM))
-    screen.line(
-        "  What was accepted is on disk. `llamagent-server doctor` looks for the cause; `--log-file F` keeps a log."
+    todo = (
+        "What was accepted is on disk. `llamagent-server chat -c` goes on with the conversation; "
+        "`llamagent-server doctor` looks for the cause, `--log-file F` keeps a log."
     )
+    for text in screen.wrapped(todo, 2):
+        screen.line(f"  {text}")
     return FAILED
 
 
