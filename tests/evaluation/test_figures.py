@@ -1,7 +1,9 @@
 """From a trace to measures, from attempts to scores, from scores to pages."""
 
 import json
+import re
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from llamagent_server.evaluation.attempts import BROKE_OFF, Attempt, Case, Ledger
 from llamagent_server.evaluation.measures import Measures, measure
 from llamagent_server.evaluation.page import page
+from llamagent_server.evaluation.progress import Progress
 from llamagent_server.evaluation.report import as_json, markdown
 from llamagent_server.evaluation.scores import interval, score, scores
 
@@ -170,3 +173,26 @@ def test_markdown_has_a_row_a_model_a_row_a_task_and_every_failure() -> None:
 def test_the_json_holds_scores_and_attempts() -> None:
     value = json.loads(json.dumps(as_json([attempt("m", "a", solved=True)], "line")))
     assert value["scores"][0]["share"] == 1.0 and value["attempts"][0]["case"]["task"] == "a"
+
+
+# --- How far it is
+
+
+class _Window(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_what_breaks_attempts_off_is_said_at_the_first_and_once() -> None:
+    window = _Window()
+    progress = Progress(window, 4, 0)
+    for model, task in (("a", "one"), ("a", "two"), ("b", "one")):
+        reason = f"{BROKE_OFF}: there is no model {model!r}"
+        progress.told(Attempt(Case(model, task, 1, "d"), solved=False, reason=reason, measures=Measures()))
+    progress.told(Attempt(Case("c", "one", 1, "d"), solved=False, reason="wrong", measures=Measures()))
+    lines = re.split(r"\n|\r\x1b\[K", window.getvalue())
+    assert [line for line in lines if line and not line.startswith("[")] == [
+        "a one: the attempt broke off: there is no model 'a'",
+        "b one: the attempt broke off: there is no model 'b'",
+    ]
+    assert lines[-1] == "[########################] 4/4, 0/1 solved  c one"

@@ -1,4 +1,5 @@
-"""How far an evaluation is: a bar on a terminal, else a line for each attempt."""
+"""How far an evaluation is: a bar on a terminal, and above it once what breaks attempts off; else a line for each
+attempt."""
 
 from typing import TextIO
 
@@ -16,6 +17,7 @@ class Progress:
         self._total, self._done = total, kept
         self._solved = 0
         self._tried = 0
+        self._said: set[tuple[str, str]] = set()
         if kept:
             self._stream.write(f"{kept} of {total} attempts were made before and are kept.\n")
         self._draw("")
@@ -28,6 +30,9 @@ class Progress:
         if not self._live:
             failed = "" if attempt.solved or attempt.broke_off else "failed: "
             self._stream.write(f"[{self._done}/{self._total}] {name}: {failed}{attempt.reason or 'solved'}\n")
+        elif attempt.broke_off and (said := (attempt.case.model, attempt.reason)) not in self._said:
+            self._said.add(said)  # such as a model that is not there: nobody waits for the end to learn that
+            self._stream.write(f"\r\x1b[K{name}: {attempt.reason}\n")
         self._draw(name)
 
     def close(self) -> None:
