@@ -1,5 +1,6 @@
 """The way back from a turn over real stdio: proposed through the gate, around what the person changed since."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,38 @@ async def test_a_turn_is_undone_as_one_review_after_a_restart_of_the_daemon(proj
     told = [m["content"] for m in server.requests[-1].json["messages"]]
     assert any("undone earlier changes" in words and "a.txt" in words for words in told)
     assert sorted(path.name for path in project.iterdir()) == [".llamagent", "a.txt"]
+
+
+async def test_an_edit_that_was_accepted_right_before_a_cancel_is_told_and_can_be_undone(
+    project: Path, home: Path
+) -> None:
+    """The editor says yes, and the cancel comes before what it changed has reached the daemon."""
+    (project / "a.txt").write_text("one\ntwo\n")
+    script = [call("edit_file", path="a.txt", old_text="two", new_text="2"), say("never"), say("ok")]
+    with FakeOllama(replies=script) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.open("a.txt")
+            later: list[asyncio.Task[Any]] = []
+
+            async def cancels(params: Any) -> None:
+                await asyncio.sleep(0.2)
+                await ed.command("cancel")
+                await ed.accept(params)
+
+            def accepts(params: Any) -> Any:
+                later.append(asyncio.create_task(cancels(params)))
+                return {"applied": True}
+
+            ed.answers["workspace/applyEdit"] = accepts
+            assert (await ed.ask("change it"))["stopReason"] == "cancelled"
+            assert [event["outcome"] for event in ed.of("edit.resolved")] == ["accepted"]
+            assert [event["ok"] for event in ed.of("tool.returned")] == [True]
+            ed.answers["workspace/applyEdit"] = ed.accept
+            assert (await ed.command("undo_turn"))["outcome"] == "accepted"
+            assert ed.text("a.txt") == "one\ntwo\n"
+            await ed.ask("and now?")
+    told = [m["content"] for m in server.requests[-1].json["messages"]]
+    assert "Edited a.txt (+1 -1). The user accepted it." in told
 
 
 async def test_what_the_person_changed_since_stays(project: Path, home: Path) -> None:

@@ -1,5 +1,6 @@
 """Proposals on their way to the person and back: shown, answered, read back, and told to the model as it really is."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from llamagent_server.agent.repeats import FAILED_EDITS
 from llamagent_server.agent.session import Session
 from llamagent_server.agent.stopping import stop_turn
 from llamagent_server.agent.turn import Stop, TurnState
+from llamagent_server.agent.unbroken import postpone_cancel, seen_through
 from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import ChangedFile, EditProposed, EditResolved, Level, Notice
 from llamagent_server.core.messages import ToolCall
@@ -39,7 +41,10 @@ async def review(session: Session, turn: TurnState, edits: Sequence[Edit]) -> li
     problems: dict[str, str] = {}
     if proposal.changes:
         found, made = await _reviewed(session, turn, tuple(edit.call.id for edit in edits), proposal)
-        problems |= await problems_after(session, made) if made else {}
+        try:
+            problems |= await problems_after(session, made) if made else {}
+        except asyncio.CancelledError:
+            postpone_cancel()  # what became of the edits is told all the same
     _count(session, turn, edits, found)
     told: set[str] = set()
     results = [_told_of(edit.proposal, found, told) for edit in edits]
@@ -81,7 +86,8 @@ async def _reviewed(
     session.trace.emit(EditResolved(calls[0], calls, review_id, whole.outcome, reason=whole.reason, diff=whole.diff))
     if whole.outcome in MADE:
         turn.changes += 1
-        told = await session.ports.checkpoints().remember(session.id, turn.id, replaced(proposal, answer))
+        kept = replaced(proposal, answer)
+        told = await seen_through(session.ports.checkpoints().remember(session.id, turn.id, kept))
         if told is not None:
             session.trace.emit(Notice(Level.WARNING, told))
     if answer.stop:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from lsprotocol import types
 
 from llamagent_server.agent.ports import ReviewAnswer
+from llamagent_server.agent.unbroken import seen_through
 from llamagent_server.core.diffs import counts, unified
 from llamagent_server.core.events import record
 from llamagent_server.core.proposals import FileChange, Proposal
@@ -73,7 +74,7 @@ class Reviews:
         except Refused as problem:
             return await self._failed(proposal, str(problem))
         said = await self._apply(review_id, proposal, planned)
-        now = await self._read_back(planned, applied=said.applied)
+        now = await seen_through(self._read_back(planned, applied=said.applied))
         base, expected = tuple(p.base for p in planned), tuple(p.after for p in planned)
         failures = _failures(proposal, said)
         return ReviewAnswer(said.applied, said.reason, base, expected, now, stop=said.stop, failures=failures)
