@@ -17,6 +17,10 @@ export class ReviewDocuments implements vscode.FileSystemProvider, vscode.TextDo
   private readonly changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changes.event;
 
+  has(uri: vscode.Uri): boolean {
+    return this.proposed.has(uri.toString());
+  }
+
   register(): vscode.Disposable {
     return vscode.Disposable.from(
       this.changes,

@@ -7,6 +7,7 @@ import { put, TOOK_BACK } from "./apply";
 import { ReviewDocuments } from "./documents";
 import { Lately } from "./live";
 import { type Proposal, readProposal, refreshed, Unreviewable } from "./proposal";
+import { Saving } from "./saving";
 import { closeTab, isOpen, openTab } from "./tab";
 import { Typing } from "./typing";
 
@@ -49,7 +50,9 @@ export class Reviews implements vscode.Disposable {
     const tabs = vscode.window.tabGroups.onDidChangeTabs((event) => {
       this.tabsChanged(event);
     });
-    this.disposables = vscode.Disposable.from(this.documents.register(), this.typing, this.lately, this.changed, tabs);
+    const { documents, typing, lately, changed } = this;
+    const saving = new Saving((uri) => documents.has(uri));
+    this.disposables = vscode.Disposable.from(documents.register(), saving, typing, lately, changed, tabs);
   }
 
   dispose(): void {

@@ -64,8 +64,15 @@ export async function closeTab(proposal: Proposal): Promise<void> {
       await document.save();
     }
   }
-  const tabs = tabsOf(proposal);
+  const tabs = [...tabsOf(proposal), ...tabsBeside(rights)];
   if (tabs.length > 0) {
     await vscode.window.tabGroups.close(tabs, true);
   }
+}
+
+/** VS Code opens a document that stays unsaved in a tab of its own. */
+function tabsBeside(rights: ReadonlySet<string>): vscode.Tab[] {
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => input instanceof vscode.TabInputText && rights.has(input.uri.toString()));
 }

@@ -14,6 +14,11 @@ const reject = (): Thenable<unknown> => vscode.commands.executeCommand("llamagen
 const edit = (file: File, oldText: string, newText: string): ReturnType<typeof call> =>
   call("edit_file", { path: file.name, old_text: oldText, new_text: newText });
 const done = { content: "Done." };
+/** Those that show a proposal by itself. */
+const tabsBeside = (): vscode.Tab[] =>
+  vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .filter(({ input }) => input instanceof vscode.TabInputText && input.uri.scheme === "llamagent-proposed");
 
 describe("a review", () => {
   let talk: Conversation | undefined;
@@ -67,6 +72,46 @@ describe("a review", () => {
     await asked;
     assert.equal(await file.text(), "one\n");
     assert.equal(talking.of("edit.resolved")[0]?.outcome, "rejected");
+  });
+
+  const typed = async (talking: Conversation): Promise<vscode.TextDocument> => {
+    await talking.review();
+    const [right] = talking.proposed();
+    assert.ok(right !== undefined);
+    const change = new vscode.WorkspaceEdit();
+    change.insert(right.uri, new vscode.Position(0, 0), "# mine\n");
+    assert.ok(await vscode.workspace.applyEdit(change));
+    return right;
+  };
+
+  it("in which the person typed leaves no tab behind when its own is closed", async () => {
+    const file = new File("one\n");
+    const talking = await start([edit(file, "one", "1"), done]);
+    const asked = talking.ask();
+    const right = await typed(talking);
+    await until("what was typed to be kept", () => !right.isDirty);
+    await vscode.window.tabGroups.close(reviewTabs());
+    await asked;
+    assert.equal(await file.text(), "one\n");
+    await until("no tab of it", () => tabsBeside().length === 0);
+  });
+
+  it("in which the person typed takes along the tab that VS Code opened beside it", async () => {
+    const files = vscode.workspace.getConfiguration("files");
+    await files.update("trimTrailingWhitespace", true, vscode.ConfigurationTarget.Global);
+    try {
+      const file = new File("one\n");
+      const talking = await start([edit(file, "one", "1"), done], { save: "on_accept" });
+      const asked = talking.ask();
+      await typed(talking);
+      await until("the other tab", () => tabsBeside().length === 1);
+      await accept();
+      await asked;
+      assert.equal(await file.text(), "# mine\n1\n");
+      await until("no tab", () => tabsBeside().length === 0);
+    } finally {
+      await files.update("trimTrailingWhitespace", undefined, vscode.ConfigurationTarget.Global);
+    }
   });
 
   it("keeps what the person left of it, and the model is told what that is", async () => {
