@@ -31,6 +31,12 @@ def test_a_turn_then_its_tokens_then_the_prompt_again(stage: Stage) -> None:
     assert asked(stage) == ["hi"]
 
 
+def test_how_a_model_without_tools_is_asked_is_told_in_plain_words(stage: Stage) -> None:
+    decided = event("harness.decided", decision="repair", reason="m cannot be given tools: it is asked otherwise")
+    done = piped(stage.arguments([decided, *ended()], "chat"), stage.env, "hi\n")
+    assert "■ harness m cannot be given tools: it is asked otherwise\n" in done.stdout
+
+
 def test_several_lines_by_backslash_or_by_quotes(stage: Stage) -> None:
     terminal = stage.terminal(ended(), "chat")
     for line in ("one\\", "two"):

@@ -131,9 +131,11 @@ class Story:
         # An edit is announced by its diff, and a command that is asked about by the question.
         if call is not None and call.name not in _EDITS and not (decision == "ask" and call.name == "run_command"):
             self._announce(id_)
-        if decision in _SAID or (decision == "repair" and call is None):
+        if decision in _SAID:
             self._announce(id_)
             say(self._screen, HARNESS, f"{decision}: {event['reason']}")
+        elif decision == "repair" and call is None:  # how the model is asked, and no call of its was put right
+            say(self._screen, HARNESS, event["reason"])
         if decision == "refuse" and id_:
             self.settled.add(id_)  # its result says the same again
 
