@@ -76,6 +76,36 @@ async def test_an_edit_that_was_accepted_right_before_a_cancel_is_told_and_can_b
     assert "Edited a.txt (+1 -1). The user accepted it." in told
 
 
+async def test_an_undo_that_was_accepted_right_before_its_request_was_cancelled_is_told(
+    project: Path, home: Path
+) -> None:
+    (project / "a.txt").write_text("one\ntwo\n")
+    script = [call("edit_file", path="a.txt", old_text="two", new_text="2"), say("done"), say("ok")]
+    with FakeOllama(replies=script) as server:
+        async with editor(project, home, url=server.url) as ed:
+            await ed.open("a.txt")
+            await ed.ask("change it")
+            later: list[asyncio.Task[Any]] = []
+
+            async def cancels(params: Any) -> None:
+                await asyncio.sleep(0.2)
+                await ed.client.notify("$/cancelRequest", {"id": number})
+                await ed.accept(params)
+
+            def accepts(params: Any) -> Any:
+                later.append(asyncio.create_task(cancels(params)))
+                return {"applied": True}
+
+            ed.answers["workspace/applyEdit"] = accepts
+            number, reply = await ed.start("undo_turn")
+            async with asyncio.timeout(10):
+                await reply
+            assert ed.text("a.txt") == "one\ntwo\n"
+            await ed.ask("and now?")
+            assert (await ed.command("undo_turn"))["outcome"] == "nothing"
+    assert any("undone earlier changes" in m["content"] for m in server.requests[-1].json["messages"])
+
+
 async def test_what_the_person_changed_since_stays(project: Path, home: Path) -> None:
     (project / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\nsix\n")
     script = [call("edit_file", path="a.txt", old_text="two", new_text="2"), say("done")]

@@ -9,6 +9,7 @@ from llamagent_server.agent.results import Undone
 from llamagent_server.agent.review import MADE, resolve
 from llamagent_server.agent.session import Ports, Session
 from llamagent_server.agent.turn import Ask
+from llamagent_server.agent.unbroken import seen_through
 from llamagent_server.core.messages import AssistantMessage, UserMessage
 from llamagent_server.core.policy import Mode
 from llamagent_server.core.proposals import FileChange, Outcome, Proposal, Replaced
@@ -55,7 +56,7 @@ async def undo(session: Session, ports: Ports, workspace: ProjectWorkspace, turn
     if resolution.outcome in MADE:
         states = zip(plan.changes, answer.base, answer.now, strict=True)
         paths = [change.path for change, base, now in states if base != now]
-        await ports.checkpoints().undone(session.id, turns, paths)
+        await seen_through(ports.checkpoints().undone(session.id, turns, paths))
         _tell_model(session, paths)
     reasons = " ".join(words for words in (resolution.reason, said) if words)
     return Undone(tuple(change.uri for change in plan.changes), resolution.outcome.value, reasons or None)
