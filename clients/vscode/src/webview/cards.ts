@@ -2,7 +2,7 @@
 
 import type { ConsentDecision, PanelState, ReviewDecision } from "../panel/messages";
 import { visible } from "../text/visible";
-import type { ConsentQuestion, EventOf } from "../wire";
+import type { ChangedFile, ConsentQuestion, EventOf } from "../wire";
 import { announce } from "./announce";
 import { diffBlock } from "./diff";
 import { button, el, fold, scrollable } from "./dom";
@@ -33,7 +33,8 @@ export class Cards {
   proposal({ reviewId, files, diff }: EventOf<"edit.proposed">): HTMLElement {
     this.reviews.get(reviewId)?.card.remove();
     const head = files.length === 1 ? t("Proposed edit") : t("Proposed edit of {0} files", files.length);
-    const rows = el("ul", { class: "files" }, ...files.map(fileRow));
+    const names = shortest(files.map(({ uri }) => uri));
+    const rows = el("ul", { class: "files" }, ...files.map((file, index) => fileRow(file, names[index] ?? file.uri)));
     const open = diff.split("\n").length <= FOLD_OVER_LINES;
     const body = fold(t("Diff"), () => diffBlock(diff, { names: files.length > 1 }), { open });
     return this.review(reviewId, head, rows, body, files.length);
@@ -136,10 +137,10 @@ function decided({ card, status }: Review, outcome: keyof typeof OUTCOMES, reaso
 }
 
 /** What the person should know of a change stands under its file. */
-function fileRow({ uri, added, removed, note }: EventOf<"edit.proposed">["files"][number]): HTMLElement {
+function fileRow({ uri, added, removed, note }: ChangedFile, shown: string): HTMLElement {
   const name = el("button", {
     class: "link file",
-    text: visible(fileName(uri)),
+    text: visible(shown),
     title: visible(decoded(uri)),
     attributes: { type: "button" },
     click: () => host.postMessage({ type: "openFile", uri }),
@@ -150,8 +151,18 @@ function fileRow({ uri, added, removed, note }: EventOf<"edit.proposed">["files"
   return el("li", {}, name, " ", plus, " ", minus, ...known);
 }
 
-function fileName(uri: string): string {
-  return decoded(uri.split("/").at(-1) ?? uri);
+/** The last names of each path, as many as tell it from the others. */
+function shortest(uris: readonly string[]): string[] {
+  const paths = uris.map((uri) => uri.split("/"));
+  const most = Math.max(...paths.map((path) => path.length));
+  const last = (path: readonly string[], count: number): string => path.slice(-count).join("/");
+  return paths.map((path) => {
+    let count = 1;
+    while (count < most && paths.some((other) => other !== path && last(other, count) === last(path, count))) {
+      count += 1;
+    }
+    return decoded(last(path, count));
+  });
 }
 
 function decoded(uri: string): string {

@@ -22,6 +22,20 @@ describe("what waits for a yes", () => {
     assert.equal(await at.button("Accept").count(), 0);
   });
 
+  it("names files of one name by as much of their paths as tells them apart", async () => {
+    const names = ["north/same.py", "south/same.py", "other.py"];
+    const calls = names.flatMap((name) => edit(name, "total = 0", "total = 1").tool_calls ?? []);
+    const at = await scene({
+      files: Object.fromEntries(names.map((name) => [name, CODE])),
+      replies: [{ tool_calls: calls }, done],
+    });
+    await at.ask("Count from one.");
+    await at.button("Accept").waitFor();
+    assert.deepEqual(await at.panel.locator(".card .file").allInnerTexts(), names);
+    await at.button("Reject").click();
+    await at.shows("All done.");
+  });
+
   it("accepts by the title's icon, and rejects by the other", async () => {
     const at = await scene({
       files: { "icons.py": CODE },
