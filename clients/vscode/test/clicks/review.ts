@@ -22,20 +22,6 @@ describe("what waits for a yes", () => {
     assert.equal(await at.button("Accept").count(), 0);
   });
 
-  it("names files of one name by as much of their paths as tells them apart", async () => {
-    const names = ["north/same.py", "south/same.py", "other.py"];
-    const calls = names.flatMap((name) => edit(name, "total = 0", "total = 1").tool_calls ?? []);
-    const at = await scene({
-      files: Object.fromEntries(names.map((name) => [name, CODE])),
-      replies: [{ tool_calls: calls }, done],
-    });
-    await at.ask("Count from one.");
-    await at.button("Accept").waitFor();
-    assert.deepEqual(await at.panel.locator(".card .file").allInnerTexts(), names);
-    await at.button("Reject").click();
-    await at.shows("All done.");
-  });
-
   it("accepts by the title's icon, and rejects by the other", async () => {
     const at = await scene({
       files: { "icons.py": CODE },
@@ -144,5 +130,20 @@ describe("what waits for a yes", () => {
     await at.quickRow("Accept").click();
     await at.shows("All done.");
     assert.equal(at.read("bar.py"), CODE.replace("total = 0", "total = 1"));
+  });
+
+  // Last: an arrow of VS Code's is missing in the review that follows one of several files, until it is scrolled.
+  it("names files of one name by as much of their paths as tells them apart", async () => {
+    const names = ["north/same.py", "south/same.py", "other.py"];
+    const calls = names.flatMap((name) => edit(name, "total = 0", "total = 1").tool_calls ?? []);
+    const at = await scene({
+      files: Object.fromEntries(names.map((name) => [name, CODE])),
+      replies: [{ tool_calls: calls }, done],
+    });
+    await at.ask("Count from one.");
+    await at.button("Accept").waitFor();
+    assert.deepEqual(await at.panel.locator(".card .file").allInnerTexts(), names);
+    await at.button("Reject").click();
+    await at.shows("All done.");
   });
 });
