@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from llamagent_server.processes.commands import Ran, run, shell_argv
+from llamagent_server.processes.unix import GuardedChild
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only on Unix")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only on Linux")
@@ -89,6 +90,14 @@ async def test_only_the_three_standard_streams_are_inherited(tmp_path: Path) -> 
         os.close(kept)
     # `ls` itself opens the folder that it lists.
     assert ran.output.split() == ["0", "1", "2", "3"]
+
+
+def test_what_a_sandbox_counted_as_left_running_counts_whatever_the_guardian_still_sees_of_it() -> None:
+    for report in ("left 2\nexit 0\nleft 1\n", "left 1\nexit 0\nleft 2\n", "left 2\nexit 0\n", "exit 0\nleft 2\n"):
+        says = [sys.executable, "-c", f"import sys; sys.stderr.write({report!r})"]
+        with subprocess.Popen(says, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as guardian:
+            ended = GuardedChild(guardian).wait()
+        assert (ended.code, ended.left) == (0, 2), report
 
 
 async def test_a_command_that_takes_too_long_is_killed_with_its_output_kept(tmp_path: Path) -> None:

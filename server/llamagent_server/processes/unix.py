@@ -41,10 +41,13 @@ class GuardedChild:
 
     def wait(self) -> Ending:
         told: dict[str, str] = {}
+        left = 0
         with self._report:
             for line in self._report:
                 word, _, rest = line.decode("utf-8", "replace").rstrip("\n").partition(" ")
                 told[word] = rest
+                if word == "left":  # by the sandbox for what is in it, by the guardian for what it still sees of that
+                    left = max(left, _number(rest) or 0)
         self._guardian.wait()
         self.end()
         if "error" in told:
@@ -52,7 +55,7 @@ class GuardedChild:
         return Ending(
             code=_number(told.get("exit")),
             signal=_number(told.get("signal")),
-            left=_number(told.get("left")) or 0,
+            left=left,
             limit=told.get("limit", ""),
         )
 
