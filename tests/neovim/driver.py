@@ -142,6 +142,9 @@ class Editor:
             assert time.monotonic() < deadline, f"{text!r} is not in the panel\n{self.situation()}"
             time.sleep(0.005)
 
+    def until_queued(self, count: int) -> None:
+        self.until(f"#require('llamagent.conversation').of(vim.lsp.get_clients()[1].id).queue == {count}")
+
     def messages(self) -> str:
         return "\n".join(self.lua("return _G.messages"))
 

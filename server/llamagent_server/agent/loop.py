@@ -33,17 +33,16 @@ MAX_NUDGES = 2
 MAX_STALLS = 1
 
 
-async def run_turn(session: Session, turn: TurnState, text: str, shown: str, files: tuple[str, ...]) -> TurnResult:
-    """Run one turn on `text` (what the model gets; `shown` is what the person typed) to its end.
+async def run_turn(session: Session, turn: TurnState, ask: Ask) -> TurnResult:
+    """Run one turn on `ask` to its end.
 
     Whatever happens, the conversation is well-formed afterwards and the last event of the turn is `turn.ended`.
     Raises LlamagentError when the turn failed; cancelled, it ends with `stop_reason` CANCELLED.
     """
     session.trace.turn, session.trace.step = turn.id, 0
-    session.begin(turn.id, turn.mode.value, (text, shown, files))
-    session.trace.emit(TurnStarted(shown, turn.settings.model, files))
-    for words in turn.notices:
-        session.trace.emit(Notice(Level.WARNING, words))
+    session.begin(turn.id, turn.mode.value, (ask.text, ask.shown, ask.files))
+    session.trace.emit(TurnStarted(ask.shown, turn.settings.model, ask.files))
+    _trace_notices(session, ask)
     for said in turn.steering:
         trace_steering(session, said)
     reason, answer, error = StopReason.ERROR, "", "an internal error; the log has more"
@@ -52,8 +51,8 @@ async def run_turn(session: Session, turn: TurnState, text: str, shown: str, fil
         settings = session.ports.settings()
         await choose_road(session, settings)
         turn.settings = fitted(session.ports, settings)
-        require_room(session, turn.settings, text)
-        session.add(UserMessage(text))
+        require_room(session, turn.settings, ask.text)
+        session.add(UserMessage(ask.text))
         reason, answer = await _steps(session, turn)
         error = ""
         _close(session, f"[{answer}]")
@@ -147,7 +146,11 @@ def _done(turn: TurnState) -> str:
 def trace_steering(session: Session, said: Ask) -> None:
     """What was said to the running turn is seen at once, long before the model gets it."""
     session.trace.emit(TurnSteered(said.shown, said.files))
-    for words in said.notices:
+    _trace_notices(session, said)
+
+
+def _trace_notices(session: Session, ask: Ask) -> None:
+    for words in ask.notices:
         session.trace.emit(Notice(Level.WARNING, words))
 
 

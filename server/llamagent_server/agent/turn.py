@@ -47,7 +47,6 @@ class TurnState:
     commands_run: int = 0
     stalls: int = 0
     repeats: Repeats = field(default_factory=Repeats)
-    notices: tuple[str, ...] = ()  # told when the turn begins
     steering: list[Ask] = field(default_factory=list)
     stop: "Stop | None" = None
 

@@ -128,14 +128,13 @@ class Turns:
 
     def _run(self, turn: Turn) -> None:
         settings = self._session.ports.settings()
-        state = TurnState(turn.id, turn.ask.mode, settings, monotonic(), notices=turn.ask.notices)
+        state = TurnState(turn.id, turn.ask.mode, settings, monotonic())
         self._running, self._state = turn, state
         self._task = asyncio.get_running_loop().create_task(self._whole(turn, state), name=turn.id)
 
     async def _whole(self, turn: Turn, state: TurnState) -> None:
-        ask = turn.ask
         try:
-            result = await run_turn(self._session, state, ask.text, ask.shown, ask.files)
+            result = await run_turn(self._session, state, turn.ask)
             self._settle(turn, result)
         except asyncio.CancelledError:
             self._settle(turn, _cancelled(turn))
